@@ -38,14 +38,12 @@ SECTIONS = (
         "Platform",
         False,
         (
+            ("Workspaces", "hub", "crm_sync.workspace"),
             ("Received events", "inbox", "crm_sync.receivedevent"),
-            ("Webhooks", "webhook", "crm_sync.webhookmonitor"),
-            ("Gaps", "event_busy", "crm_sync.gap"),
             ("Calls", "swap_vert", "crm_sync.platformcall"),
             ("Subscriptions", "outbox", "crm_sync.subscription"),
             ("Outgoing messages", "send", "crm_sync.outgoingmessage"),
             ("Files", "download", "orders.materialfile"),
-            ("Workspaces", "hub", "crm_sync.workspace"),
         ),
     ),
     (

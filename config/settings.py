@@ -190,7 +190,7 @@ MIDDLEWARE = [
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "crm_sync.login_limits.Refusals",
+    "crm_sync.security.login_limits.Refusals",
     "axes.middleware.AxesMiddleware",  # the last: it answers who is locked out
 ]
 ROOT_URLCONF = "config.urls"
@@ -256,9 +256,12 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # At most two passwords are hashed at a time, and none of an address that has failed too often. Five
 # wrong passwords for one name from one address: then fifteen minutes with none at all (S17).
-PASSWORD_HASHERS = ["crm_sync.login_limits.BoundedHasher", *global_settings.PASSWORD_HASHERS[1:]]
+PASSWORD_HASHERS = [
+    "crm_sync.security.login_limits.BoundedHasher",
+    *global_settings.PASSWORD_HASHERS[1:],
+]
 AUTHENTICATION_BACKENDS = [
-    "crm_sync.login_limits.AddressLimit",
+    "crm_sync.security.login_limits.AddressLimit",
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
@@ -270,7 +273,7 @@ AXES_USERNAME_CALLABLE = "crm_sync.security.login.name_kept"
 AXES_CLIENT_IP_CALLABLE = "crm_sync.security.login.address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits no longer
-AXES_ENABLE_ADMIN = False  # crm_sync.admin.login_failures has our look
+AXES_ENABLE_ADMIN = False  # crm_sync.admin.accounts.login_failures has our look
 AXES_DISABLE_ACCESS_LOG = True  # who came when is nobody's business (S23)
 AXES_VERBOSE = False
 AXES_SENSITIVE_PARAMETERS = [  # not kept with a failure
@@ -455,11 +458,15 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "crm_sync.admin.dashboard.dashboard",
-    "STYLES": ["crm_sync.admin.dashboard.stylesheet"],
-    "SCRIPTS": ["crm_sync.admin.dashboard.keyboard"],
+    "DASHBOARD_CALLBACK": "crm_sync.admin.overview.dashboard.dashboard",
+    "STYLES": ["crm_sync.admin.overview.dashboard.stylesheet"],
+    "SCRIPTS": ["crm_sync.admin.overview.dashboard.keyboard"],
     "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": "crm_sync.admin.dashboard.favicon"},
+        {
+            "rel": "icon",
+            "type": "image/svg+xml",
+            "href": "crm_sync.admin.overview.dashboard.favicon",
+        },
     ],
     "SIDEBAR": {"navigation": "config.navigation.sections"},
 }

@@ -19,6 +19,11 @@ API: list[Any] = [
 ]
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    # Their screens are tabs of a workspace now.
+    re_path(
+        "^admin/crm_sync/(?:webhookmonitor|gap)/",
+        RedirectView.as_view(pattern_name="admin:crm_sync_workspace_changelist"),
+    ),
     path("admin/", admin.site.urls),
     path("api/v1/", include(API)),
     path("", include("crm_sync.urls")),

@@ -13,7 +13,8 @@ class CrmSyncConfig(AppConfig):
         """Connect what needs the models, which are ready only now."""
         # Django, Celery and the server's hooks find what is in these once they are loaded.
         from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
-        from crm_sync.admin import outgoing, tiles  # noqa: PLC0415
+        from crm_sync.admin.outgoing import message  # noqa: PLC0415
+        from crm_sync.admin.overview import tiles  # noqa: PLC0415
         from crm_sync.hooks import AppHooks, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import checks as integrity  # noqa: PLC0415
@@ -35,6 +36,6 @@ class CrmSyncConfig(AppConfig):
                 after_missed=[schedule.missed],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
-                attention=[tiles.attention, outgoing.attention],
+                attention=[tiles.attention, message.attention],
             )
         )

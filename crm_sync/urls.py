@@ -2,9 +2,9 @@
 
 from django.urls import path
 
-from crm_sync.health import healthz, readyz, workersz
 from crm_sync.inbox.view import WebhookView
-from crm_sync.metrics import metrics
+from crm_sync.observing.health import healthz, readyz, workersz
+from crm_sync.observing.metrics import metrics
 
 urlpatterns = [
     path("healthz", healthz),

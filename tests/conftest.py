@@ -13,10 +13,11 @@ from django.db import connection
 from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync import hooks, login_limits, tracing
+from crm_sync import hooks, tracing
 from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
+from crm_sync.security import login_limits
 from crm_sync.webhook.configuration import configure
 from crm_sync.work import slots, turn
 from sandbox.app import Sandbox

@@ -68,10 +68,6 @@ ELSEWHERE = {
     ),
     "/admin/crm_sync/workspace/add/": CONNECTED,
     "/admin/properties/import/hand_in/": RELEASED,
-    "crm_sync_workspace_webhook": (
-        "crm_sync/test_admin_webhook.py",
-        "test_delivery_is_switched_on_and_off",
-    ),
     "crm_sync_workspace_credentials": (
         "crm_sync/test_admin_credentials.py",
         "test_new_credentials_replace_the_old_ones_and_the_log_has_no_value",
@@ -91,9 +87,9 @@ ELSEWHERE = {
     ),
     "crm_sync.receivedevent apply_again": GROUP,
     "crm_sync.receivedevent set_aside": GROUP,
-    "crm_sync.webhookmonitor repair": (
-        "crm_sync/test_admin_webhook_monitor.py",
-        "test_a_changed_webhook_is_shown_and_mended_by_one_action",
+    "crm_sync.workspace repair": (
+        "crm_sync/test_admin_gaps.py",
+        "test_a_changed_webhook_is_shown_and_mended_by_one_button",
     ),
     "properties.import release": RELEASED,
 }

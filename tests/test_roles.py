@@ -45,8 +45,7 @@ SCREENS = {
     "crm_sync.authenticatorapp": set(),  # off (tests/crm_sync/test_second_factor.py)
     **dict.fromkeys(
         (
-            *("crm_sync.workspace", "crm_sync.webhookmonitor", "crm_sync.gap", "crm_sync.apitoken"),
-            "crm_sync.platformcall",
+            *("crm_sync.workspace", "crm_sync.apitoken", "crm_sync.platformcall"),
             *("crm_sync.subscription", "crm_sync.outgoingmessage"),
             *("crm_sync.receivedevent", "properties.driftcheck", "properties.import"),
             *("orders.calendarfeed", "orders.personsettings", "orders.materialfile"),

@@ -25,12 +25,12 @@ from crm_sync.admin.ui.base import (
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
-from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.page import page, secret_page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import note
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces
 
 USUAL_LIFE = timedelta(days=365)
 
@@ -55,8 +55,8 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.request = request
-        mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk").order_by("slug")
-        cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"]).queryset = mine
+        field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
+        field.queryset = own_workspaces(request.user)
         for scope in hooks.plugged().api_scopes:
             self.fields[scope.name] = forms.BooleanField(
                 label=f"It may {scope.meaning[:1].lower()}{scope.meaning[1:]}",
@@ -158,10 +158,10 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         person = cast("User", request.user)
         form = TokenForm(request.POST or None, request=request)
-        context: dict[str, Any] = {"title": "New API token", "form": form, "back": self._list()}
+        context = {"title": "New API token", "form": form, "back": self._list()}
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
-            row, context["token"] = tokens.issue(
+            row, token = tokens.issue(
                 given["workspace"],
                 name=given["name"],
                 scopes=form.scopes,
@@ -172,6 +172,16 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             rows = ApiToken.objects.filter(pk=row.pk)
             text = f"Created with {', '.join(row.scopes)}."
             note(request, rows, text, ADDITION)
+            return secret_page(
+                self,
+                request,
+                title=f"The token of {row.name}",
+                text=f"Copy it into the settings of the program, which sends it with each call as"
+                f" Authorization: Bearer {token[:4]}… Anyone who has it can do what you ticked"
+                " until you revoke it.",
+                secret=token,
+                back=self._list(),
+            )
         return page(self, request, "crm_sync/new_api_token.html", context)
 
     @action(description="Revoke", permissions=["act"])

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.payload import indented
 from crm_sync.admin.ui.base import ChoicesDropdownFilter
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -23,6 +22,7 @@ from crm_sync.admin.ui.cells import (
 )
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.payload import indented
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import PlatformCall
 from crm_sync.platform.problems import explain

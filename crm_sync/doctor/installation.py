@@ -11,9 +11,9 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from crm_sync.doctor.checking import guarded, listed
-from crm_sync.health import reports
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.models import Heartbeat
+from crm_sync.observing.health import reports
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.text import counted
 from crm_sync.work import heartbeat

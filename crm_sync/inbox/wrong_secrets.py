@@ -7,7 +7,7 @@ itself, in bounded memory. This protects the database and the log; nobody can gu
 import threading
 from dataclasses import dataclass
 
-from crm_sync.per_minute import PerMinute
+from crm_sync.security.per_minute import PerMinute
 
 OF_ALL = 10  # the limit of a workspace: so many times the limit of one source
 NOTE_EVERY = 1.0  # seconds between two notes of calls over the limit

@@ -27,6 +27,11 @@ def within(person: Person, rows: Rows, path: str = "workspace") -> Rows:
     return rows if keys is None else rows.filter(**{f"{path}__in": keys})
 
 
+def own_workspaces(person: Person) -> QuerySet[Workspace]:
+    """Return the workspaces of a person by slug, to choose from; no secret is loaded (S5)."""
+    return within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
+
+
 def workspace_keys(person: Person) -> list[int] | None:
     """Return the keys of the workspaces that a person is in; None for all that there are.
 

@@ -16,9 +16,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from crm_sync import login_limits
 from crm_sync.platform import callers
-from crm_sync.security import second_factor, sessions
+from crm_sync.security import login_limits, second_factor, sessions
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ def locked_out(
         "advice": "Wait, then try again. If you have forgotten your password, ask a superuser for a"
         " new one.",
     }
-    return render(request, "crm_sync/locked_out.html", context, status=429)
+    return render(request, "crm_sync/accounts/locked_out.html", context, status=429)
 
 
 def needs_password(request: HttpRequest, now: datetime) -> bool:

@@ -6,12 +6,12 @@ from django import template
 from django.template.context import Context
 from django.utils import timezone
 
-from crm_sync import health
+from crm_sync.observing import health
 
 register = template.Library()
 
 
-@register.inclusion_tag("crm_sync/processes.html", takes_context=True)
+@register.inclusion_tag("crm_sync/ui/processes.html", takes_context=True)
 def processes(context: Context) -> dict[str, Any]:
     """Say quietly when they were last seen, loudly that none is alive; one query at most."""
     user = getattr(context.get("request"), "user", None)

@@ -16,11 +16,10 @@ from django.utils.http import urlencode
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import page, titled
+from crm_sync.admin.ui.page import page, secret_page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.models import Workspace
 from crm_sync.security import login
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments
@@ -49,7 +48,6 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         only_mine=only_mine,
         workspace=workspace,
     )
-    mine = within(person, Workspace.objects.all(), "pk")
     chosen = [one for one in every if who in ("", one.photographer_name)]
     context = {
         **titled("Calendar"),
@@ -62,7 +60,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "days": _days(shown_days, chosen, view, timezone.localdate(now), request),
         "count": len(chosen),
         "is_cut": len(every) == MOST,
-        "workspaces": list(mine.order_by("slug").values_list("slug", flat=True)),
+        "workspaces": [one.slug for one in own_workspaces(person)],
         "workspace": workspace,
         "photographers": sorted({one.photographer_name for one in every} - {""} | {who} - {""}),
         "photographer": who,
@@ -90,8 +88,15 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     only_mine = request.POST.get("only_mine") == "on"
     address = feed.renew(person, only_mine=only_mine, now=timezone.now())
-    context = titled("Calendar address") | {"address": address, "back": back}
-    return page(orders, request, "orders/calendar_address.html", context)
+    return secret_page(
+        orders,
+        request,
+        title="Your calendar address",
+        text="Subscribe to it in your calendar program. An address from before leads nowhere any"
+        " more. Anyone with this link can read the appointments.",
+        secret=address,
+        back=back,
+    )
 
 
 def _day(text: str) -> date:

@@ -17,8 +17,7 @@ from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
-from crm_sync.models import Workspace
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces, within
 from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
 from orders.admin.user_reads import reads
@@ -123,7 +122,7 @@ class PlatformUserAdmin(ReadOnlyAdmin):
 def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Have the users of every workspace of this person read at once."""
     now = timezone.now()
-    mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk")
+    mine = own_workspaces(request.user)
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
     admin.note(request, mine, "Asked for its users.")

@@ -32,7 +32,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces
 from properties.admin.exporting import TYPES
 from properties.admin.import_columns import answer_of
 from properties.admin.import_page import badge_of, import_page, progress
@@ -65,8 +65,7 @@ class UploadForm(ModelForm):
     def __init__(self, *args: Any, person: Person, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
-        every = Workspace.objects.only("pk", "slug").order_by("slug")  # no secret (S5)
-        field.queryset = within(person, every, "pk")
+        field.queryset = own_workspaces(person)
         if not self.is_bound and field.queryset.count() == 1:
             self.initial["workspace"] = field.queryset.first()
         senders = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])

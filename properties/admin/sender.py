@@ -15,7 +15,7 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces
 from properties.catalog.values import AVAILABILITY_STATES
 from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.imports.missing_properties import EXEMPT
@@ -77,10 +77,10 @@ class SenderForm(ModelForm):
         return data
 
 
-def own_workspaces(person: Person, field: Any) -> None:
+def offer_workspaces(person: Person, field: Any) -> None:
     """Offer the workspaces of a person, and choose the only one."""
     field = cast("forms.ModelChoiceField[Workspace]", field)
-    field.queryset = within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
+    field.queryset = own_workspaces(person)
     field.empty_label = None if field.queryset.count() == 1 else field.empty_label
 
 
@@ -132,5 +132,5 @@ class SenderAdmin(ScopedAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
         if db_field.name == "workspace" and field is not None:
-            own_workspaces(request.user, field)
+            offer_workspaces(request.user, field)
         return field

@@ -92,7 +92,7 @@ def pages() -> dict[str, str]:
         ("drift", "properties/driftcheck"),
         ("imports", "properties/import"),
         ("placements", "orders/placement"),
-        ("webhooks", "crm_sync/webhookmonitor"),
+        ("workspaces", "crm_sync/workspace"),
         ("gaps", "crm_sync/gap"),
         ("workspaces", "crm_sync/workspace"),
     ):

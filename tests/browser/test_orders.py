@@ -120,7 +120,7 @@ def test_an_agent_looks_at_the_calendar_and_takes_it_along(visit, stock, width, 
     address = page.inner_text("pre").partition("/calendar.ics")
     fetched = page.request.get(f"/calendar.ics{address[2]}")
     assert (fetched.status, fetched.text().count("BEGIN:VEVENT")) == (200, 2)
-    page.get_by_role("link", name="To the calendar").click()
+    page.get_by_role("link", name="I have saved it").click()
     page.get_by_role("button", name="Revoke").click()
     page.wait_for_selector("text=The address leads nowhere any more.")
     assert page.request.get(f"/calendar.ics{address[2]}").status == 404

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.admin import replay as replay_page
+from crm_sync.admin.received_event import retry
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
@@ -88,7 +88,7 @@ def test_a_single_replay_leads_back_to_its_page(main, boss):
 
 
 def test_more_than_a_page_holds_is_left_to_the_command(main, boss, monkeypatch):
-    monkeypatch.setattr(replay_page, "MOST", 2)
+    monkeypatch.setattr(retry, "MOST_REPLAYED", 2)
     chosen = [make_received_event(main, event(), state=State.FAILED) for _ in range(3)]
     before = rows()
     response = boss.post(

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.admin import webhook
+from crm_sync.admin.workspace import webhook
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.work import turn
 from tests.conftest import OURS, PLATFORM, TOKEN, _keeping_connections

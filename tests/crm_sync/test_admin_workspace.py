@@ -64,14 +64,34 @@ def test_the_admin_does_not_even_load_the_secrets(boss, settings):
     [
         ({}, "Fixed token: stored"),
         ({"fixed_token": "", "client_id": "crm"}, "Client credentials of crm: secret stored"),
-        ({"fixed_token": "", "client_secret": ""}, "None · <a"),
-        ({"auth_type": "HEADER"}, "Header X-API-Key: secret stored"),
-        ({"auth_type": "QUERY_PARAMETER", "auth_secret": ""}, "Query parameter token: no secret"),
-        ({"auth_type": "NONE"}, "None: anybody can send events"),
+        ({"fixed_token": "", "client_secret": ""}, "None stored"),
     ],
 )
 def test_the_page_says_what_is_stored_and_not_its_value(boss, columns, shown):
     assert shown in boss.get(page(make_workspace(**columns))).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({"auth_type": "HEADER"}, {"authHeaderName": "X-API-Key", "authSecret": "stored"}),
+        (
+            {"auth_type": "QUERY_PARAMETER", "auth_secret": ""},
+            {"authParameterName": "token", "authSecret": "none yet"},
+        ),
+        ({"auth_type": "NONE"}, {"authSecret": "none: anybody can send events"}),
+    ],
+)
+def test_the_webhook_says_how_callbacks_are_authenticated(boss, columns, shown):
+    workspace = make_workspace(**columns)
+    answer = boss.get(reverse("admin:crm_sync_workspace_webhook", args=[workspace.pk]))
+    assert (
+        dict(answer.context["expected"]).items()
+        >= {
+            "authType": columns["auth_type"],
+            **shown,
+        }.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +183,7 @@ def test_who_may_only_view_changes_nothing():
 
 def test_what_the_platform_answered_never_becomes_markup(boss):
     workspace = make_workspace(problem=CANARY, last_refusal=CANARY, refused_callbacks=1)
-    for address in ("/admin/", page(workspace)):
+    for address in ("/admin/", page(workspace), f"{LIST}{workspace.pk}/webhook/"):
         text = boss.get(address).content.decode()
         assert CANARY not in text
         assert ESCAPED in text

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from crm_sync.admin.charts import CALLS, EVENTS, HEIGHT, LEAST, Chart, charts, stacked
+from crm_sync.admin.overview.charts import CALLS, EVENTS, HEIGHT, LEAST, Chart, charts, stacked
 from crm_sync.inbox.stats import by_hour
 from crm_sync.models import CallCount, ReceivedEvent, Workspace
 from crm_sync.models.platform_call import TOTAL, CallResult

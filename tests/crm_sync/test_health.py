@@ -12,8 +12,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.health import HealthReport, reports
 from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.observing.health import HealthReport, reports
 from crm_sync.work import heartbeat, rings, slots
 from crm_sync.work.heartbeat import Kind
 

@@ -12,10 +12,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import login_limits
 from crm_sync.models import ApiToken, Subscription, Workspace
-from crm_sync.per_minute import PerMinute
-from crm_sync.security import login
+from crm_sync.security import login, login_limits
+from crm_sync.security.per_minute import PerMinute
 from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.receivers import subscribe
@@ -100,7 +99,9 @@ def test_an_address_that_has_to_wait_is_logged_once_a_minute(ada, caplog):
         enter("wrong", name=f"nobody-{n}")
     caplog.clear()
     assert [enter(GOOD).status_code for _ in range(5)] == [429] * 5
-    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login_limits"]
+    lines = [
+        one.getMessage() for one in caplog.records if one.name == "crm_sync.security.login_limits"
+    ]
     assert lines == [
         "login refused: 192.0.2.1: 30 failed logins within a minute came from your address."
     ]
@@ -133,7 +134,7 @@ def test_who_logs_in_with_the_right_password_is_never_counted(ada):
 
 
 def test_while_two_passwords_are_hashed_a_third_login_is_asked_to_come_back(ada, settings):
-    settings.PASSWORD_HASHERS = ["crm_sync.login_limits.BoundedHasher"]
+    settings.PASSWORD_HASHERS = ["crm_sync.security.login_limits.BoundedHasher"]
     ada.set_password(GOOD)
     ada.save()
     with ExitStack() as others:

@@ -214,7 +214,7 @@ def test_a_webhook_that_was_never_set_and_one_that_is_gone_are_urgent(boss):
             "No webhook",
             "The platform does not know where to call: no event arrives",
             "never",
-            "manage.py configure_webhook never",
+            "Configure it on its page, or manage.py configure_webhook never",
             "Not by itself",
         ),
         (

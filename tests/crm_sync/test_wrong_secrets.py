@@ -13,8 +13,8 @@ from config.environment import Env
 from crm_sync.inbox import auth
 from crm_sync.inbox.wrong_secrets import WrongSecrets
 from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.per_minute import KEYS, MINUTE
 from crm_sync.platform import callers
+from crm_sync.security.per_minute import KEYS, MINUTE
 from tests.crm_sync.test_inbox_view import REFUSED, SECRET, STORED, call, refusals
 
 TOO_MANY = (429, {"error": "too many wrong secrets"})

@@ -161,7 +161,7 @@ def test_users_and_webhooks_are_not_promised_either(boss):
     (users,) = said(boss.post(reverse("admin:orders_platformuser_read"), follow=True))
     assert users.startswith("main: Will be read after ")
     assert UserList.objects.get().due_at is not None
-    row = WebhookMonitor.objects.create(workspace=workspace, due_at=timezone.now())
-    monitors = reverse("admin:crm_sync_webhookmonitor_changelist")
-    (polled,) = press(boss, row, monitors, "poll_now")
+    WebhookMonitor.objects.create(workspace=workspace, due_at=timezone.now())
+    workspaces = reverse("admin:crm_sync_workspace_changelist")
+    (polled,) = press(boss, workspace, workspaces, "poll_now")
     assert polled.startswith("main: Will be polled after ")

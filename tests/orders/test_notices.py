@@ -11,8 +11,9 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crm_sync import health, hooks
+from crm_sync import hooks
 from crm_sync.models import Workspace
+from crm_sync.observing import health
 from crm_sync.work import turn
 from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
 from orders.models import StatusChange as Change

@@ -7,8 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from crm_sync.admin.ui.base import DropdownFilter
-from crm_sync.models import Workspace
-from crm_sync.security.access import within
+from crm_sync.security.access import own_workspaces
 
 OTHER = "other"
 
@@ -60,8 +59,7 @@ class WorkspaceFilter(DropdownFilter):
     parameter_name = "workspace"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        mine = within(request.user, Workspace.objects.all(), "pk")
-        slugs = list(mine.order_by("slug").values_list("slug", flat=True))
+        slugs = [one.slug for one in own_workspaces(request.user)]
         return [(slug, slug) for slug in slugs] if len(slugs) > 1 else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -81,4 +81,4 @@ def ask_first(
         "posted": [(name, one) for name in kept for one in request.POST.getlist(name)],
         "back": back or listed,
     }
-    return page(screen, request, "crm_sync/ask_password.html", context)
+    return page(screen, request, "crm_sync/ui/ask_password.html", context)

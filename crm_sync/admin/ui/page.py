@@ -17,6 +17,19 @@ def page(
     return TemplateResponse(request, template, whole)
 
 
+def secret_page(
+    admin: ModelAdmin, request: HttpRequest, *, title: str, text: str, secret: str, back: str
+) -> TemplateResponse:
+    """Show a secret in the answer to the POST that made it, and nowhere else (S5).
+
+    Args:
+        text: what it is for, in whole sentences.
+        back: where its button leads.
+    """
+    shown = titled(title) | {"text": text, "secret": secret, "back": back}
+    return page(admin, request, "crm_sync/ui/secret.html", shown)
+
+
 def titled(title: str) -> dict[str, Any]:
     """Name a page after itself where it has a place of its own in the menu, not after a model."""
     return {"title": title, "content_title": title, "opts": None}

@@ -49,7 +49,7 @@ class ScopedAdmin(ModelAdmin):
 
     paginator = ListPaginator
     show_full_result_count = False  # beside a search: it would count the whole table each time
-    change_list_template = "crm_sync/list.html"
+    change_list_template = "crm_sync/ui/list.html"
     workspace_path: str | None = "workspace"
     is_of_many = True
 

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.health import reports
 from crm_sync.integrity.audit import CheckResult, check_groups, read, snapshot
 from crm_sync.management.base import SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.observing.health import reports
 
 
 class Command(SyncCommand):

@@ -1,0 +1,1 @@
+"""Who may log in: users, groups, second factors, failed logins."""

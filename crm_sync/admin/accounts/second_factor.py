@@ -1,0 +1,201 @@
+"""Second factors: the page on which a person sets up her own, and the list for superusers (S17).
+
+A secret of an app and recovery codes stand in the answer to the POST that made them, and nowhere
+else: who comes back begins anew.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, cast
+
+import django_otp
+import segno
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import Count, F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from crm_sync.admin.ui import own_password
+from crm_sync.admin.ui.base import action
+from crm_sync.admin.ui.cells import exact_moment
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import page, secret_page, titled
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage, note
+from crm_sync.models import AuthenticatorApp
+from crm_sync.security import login, second_factor
+from crm_sync.security.second_factor import MINE
+from crm_sync.text import counted
+
+admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
+admin.site.unregister(StaticDevice)  # its screens show the codes
+Context = dict[str, Any]
+
+
+def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse:
+    """Show how it stands; a POST sets up, replaces or removes what is one's own."""
+    person = cast("User", request.user)
+    if not second_factor.concerns(person):
+        raise Http404
+    shown: Context = {}
+    if request.method == "POST":
+        shown = _after_password(request, person)
+        if not shown:
+            return HttpResponseRedirect(reverse(MINE))
+        if "codes" in shown:
+            return secret_page(
+                screen,
+                request,
+                title="Your recovery codes",
+                text=f"{shown.get('before', '')}Each code replaces the code of your app once, when"
+                " you do not have your phone. Print the list, or keep it with your passwords.",
+                secret="\n".join(shown["codes"]),
+                back=reverse(MINE),
+            )
+    now = timezone.now()
+    app = second_factor.app_of(person)
+    context = {
+        **titled("Second factor"),
+        "facts": app
+        and [
+            ("Set up", exact_moment(app.created_at, now)),
+            ("Last used", exact_moment(app.last_used_at, now)),
+            ("Recovery codes left", second_factor.recovery_codes_left(person)),
+        ],
+        "is_required": second_factor.is_required(),
+        "asks_password": login.needs_password(request, now),
+    }
+    return page(screen, request, "crm_sync/accounts/second_factor.html", context | shown)
+
+
+def _confirm(request: HttpRequest, person: User) -> Context:
+    """Take the first code of an app; from then on it is asked for."""
+    device = second_factor.begun(person, timezone.now())
+    if device is None:
+        messages.error(request, "Begin again: no app waits for its first code any more.")
+        return {}
+    code = second_factor.without_blanks(request.POST.get("code", ""))
+    if fault := second_factor.refusal(person, device, code):
+        return {"asks_code": True, "fault": fault}  # the key was shown once
+    codes = second_factor.finish(person, device)
+    django_otp.login(request, device)
+    _note(request, person, "Second factor: set up.")
+    is_set_up = "The second factor is set up, and your other sessions are over. "
+    return {"codes": codes, "before": is_set_up}
+
+
+def _after_password(request: HttpRequest, person: User) -> Context:
+    """Do what a thief of the session would do, too."""
+    chosen = request.POST.get("step", "")
+    if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+        if chosen == "confirm" and second_factor.begun(person, timezone.now()):
+            return {"asks_code": True, "fault": f"{login.WRONG} Nothing was changed."}
+        messages.error(request, f"{login.WRONG} Nothing was changed.")
+        return {}
+    step = STEPS.get(chosen)
+    return step(request, person) if step else {}
+
+
+def _begin(request: HttpRequest, person: User) -> Context:
+    return _to_scan(second_factor.begin(person))
+
+
+def _renew(request: HttpRequest, person: User) -> Context:
+    if second_factor.app_of(person) is None:
+        return {}
+    _note(request, person, "Second factor: new recovery codes.")
+    return {"codes": second_factor.new_recovery_codes(person)}
+
+
+def _remove(request: HttpRequest, person: User) -> Context:
+    if second_factor.is_required():
+        messages.error(request, "It is required here: set up another app, which replaces it.")
+        return {}
+    second_factor.remove([person.pk])
+    _note(request, person, "Second factor: removed.")
+    messages.success(request, "Removed. The password is enough from now on.")
+    return {}
+
+
+STEPS: dict[str, Callable[[HttpRequest, User], Context]] = {
+    "begin": _begin,
+    "confirm": _confirm,
+    "codes": _renew,
+    "remove": _remove,
+}
+
+
+def _to_scan(device: Any) -> Context:
+    secret = device.secret
+    # Black on white in a dark page too, else few phones read it.
+    code = segno.make(device.config_url, error="m")
+    return {
+        "picture": SafeString(code.svg_inline(scale=4, dark="#000", light="#fff")),
+        "asks_code": True,
+        "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+    }
+
+
+def _note(request: HttpRequest, person: User, text: str) -> None:
+    note(request, User.objects.filter(pk=person.pk), text)
+
+
+@admin.register(AuthenticatorApp)
+class SecondFactorAdmin(ReadOnlyAdmin):
+    """Who has one; a superuser removes it if somebody has lost the phone."""
+
+    workspace_path = None
+    empty = Empty(
+        "Nobody has a second factor",
+        "Each person sets it up under Second factor in the menu.",
+    )
+    list_display = ("who", "since", "used", "codes")
+    list_display_links = None
+    search_fields = ("user__username",)
+    ordering = ("user__username",)
+    fields = ("user", "created_at", "last_used_at")
+    annotations = {"username": F("user__username")}
+    actions = ("remove",)
+
+    who = column("account", lambda row: row.username, "user__username")
+    since = moment_column("set up", "created_at")
+    used = moment_column("last used", "last_used_at")
+    codes = column("recovery codes left", lambda row: row.codes_left)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave out what waits for its first code."""
+        rows: QuerySet[Any] = super().get_queryset(request).filter(confirmed=True)
+        left = Count("user__staticdevice__token_set")
+        counted: QuerySet[Any] = rows.annotate(codes_left=left)
+        return counted
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Show nothing where nobody is asked for it."""
+        return second_factor.is_on() and super().has_view_permission(request, obj)
+
+    def pages(self) -> Iterable[OwnPage]:
+        """Return what is one's own, which needs no permission."""
+        return [OwnPage("mine/", "mine", partial(mine_page, self))]
+
+    @action(description="Remove: the phone is lost", permissions=["act"])
+    def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Take app and recovery codes from them (POST only)."""
+        if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            return own_password.ask_first(
+                self,
+                request,
+                title="Remove the second factor",
+                text=f"Of {counted(queryset.count(), 'account')}: at the next login a password is"
+                " enough, unless a second factor is required.",
+            )
+        people = list(queryset.values_list("user", flat=True))
+        note(request, User.objects.filter(pk__in=people), "Second factor: removed.")
+        second_factor.remove(people)
+        then = "set up another one" if second_factor.is_required() else "need only the password"
+        messages.success(request, f"Removed: {len(people)}. At the next login they {then}.")
+        return None

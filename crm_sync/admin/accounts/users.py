@@ -1,0 +1,242 @@
+"""Users and groups in the admin's look; without this they stand there unstyled.
+
+Whoever changes one of them may let somebody in, so each asks for one's own password (S17).
+"""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import FilteredSelectMultiple
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui import own_password
+from crm_sync.admin.ui.base import (
+    AdminPasswordChangeForm,
+    ModelAdmin,
+    UserChangeForm,
+    UserCreationForm,
+)
+from crm_sync.admin.ui.cells import exact_moment
+from crm_sync.admin.ui.page import page, titled
+from crm_sync.admin.ui.scope import note
+from crm_sync.models import Workspace
+from crm_sync.security import login, sessions
+from crm_sync.text import counted
+
+if TYPE_CHECKING:
+    _Screen = admin.ModelAdmin[Any]
+else:
+    _Screen = object
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+OWN = "own_password"  # the name of the input: that of an account has others
+SESSIONS = "admin:auth_user_sessions"
+
+
+class AsksPassword:
+    """A form that ends with one's own password, where it has to be asked."""
+
+    request: HttpRequest
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own_password.ask(cast("forms.BaseForm", self), self.request, OWN)
+
+    def clean(self) -> Any:
+        """Look at the password after all else."""
+        cleaned = super().clean()  # type: ignore[misc]
+        own_password.check(cast("forms.BaseForm", self), self.request, OWN)
+        return cleaned
+
+
+class OwnPasswordForm(AsksPassword, forms.Form):
+    """Nothing but the password, for a form that Django makes."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        super().__init__()
+
+
+class AfterPassword(_Screen):
+    """Adds, changes and deletes after the password alone, and one row at a time."""
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Let the form ask."""
+        names = kwargs.get("fields")
+        if names:
+            kwargs["fields"] = [name for name in names if name != OWN]
+        made = super().get_form(request, obj, change=change, **kwargs)
+        kind: Any = type(made)
+        return kind(made.__name__, (AsksPassword, made), {"request": request})
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """End with the password, for who may save."""
+        may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        found = [*super().get_fieldsets(request, obj)]
+        if may and login.needs_password(request, timezone.now()):
+            found.append(("Before you save", {"fields": (OWN,)}))
+        return found
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Leave out what deletes several at once."""
+        found = super().get_actions(request)
+        found.pop("delete_selected", None)
+        return found
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Delete one (POST)."""
+        if self.has_delete_permission(request) and not is_confirmed(request):
+            return HttpResponseRedirect(request.path)
+        return _asking(request, super().delete_view(request, object_id, extra_context))
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    """Tell whether a request may do what it asks for; a message says why not."""
+    if request.method != "POST":
+        return True
+    if login.is_confirmed(request, request.POST.get(OWN, ""), timezone.now()):
+        return True
+    messages.error(request, f"{login.WRONG} Nothing was changed.")
+    return False
+
+
+def _asking(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+    """Tell a page of Django's whether to ask for the password."""
+    if isinstance(answer, TemplateResponse) and answer.context_data is not None:
+        form = OwnPasswordForm(request=request)
+        answer.context_data["own_password"] = form[OWN] if OWN in form.fields else None
+    return answer
+
+
+class PersonForm(UserChangeForm):  # type: ignore[misc]
+    """What Django has, and the workspaces that the person sees."""
+
+    workspaces = forms.ModelMultipleChoiceField(
+        Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
+        required=False,
+        widget=FilteredSelectMultiple("workspaces", is_stacked=False),
+        help_text="Agents and those who may only look see these. Operators and superusers see all.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = self.instance.workspaces.values_list("pk", flat=True)
+        self.initial["workspaces"] = list(mine)
+
+
+@admin.register(User)
+class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
+    """Who may sign in, what they may do, and in which workspaces."""
+
+    form = PersonForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    change_user_password_template = "crm_sync/accounts/set_password.html"  # noqa: S105 - a file
+    fieldsets = (
+        *(DjangoUserAdmin.fieldsets or ()),
+        ("Workspaces", {"fields": ("workspaces",)}),
+    )
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Write the workspaces, where this form had them."""
+        super().save_related(request, form, formsets, change)
+        if "workspaces" in form.changed_data:
+            form.instance.workspaces.set(form.cleaned_data["workspaces"])
+
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,  # noqa: A002 - as Django names it
+        form_url: str = "",
+    ) -> HttpResponse:
+        """Give somebody another password (POST)."""
+        if self.has_change_permission(request) and not is_confirmed(request):
+            return HttpResponseRedirect(request.path)
+        return _asking(request, super().user_change_password(request, id, form_url))
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page of one's own sessions, which needs no permission."""
+        view = self.admin_site.admin_view(self.sessions_page)
+        return [path("sessions/", view, name="auth_user_sessions"), *super().get_urls()]
+
+    def sessions_page(self, request: HttpRequest) -> HttpResponse:
+        """Show where one is logged in; a POST ends what is chosen, or all but this one."""
+        person, now = cast("User", request.user), timezone.now()
+        if request.method == "POST":
+            _end_sessions(request, person)
+            return HttpResponseRedirect(reverse(SESSIONS))
+        found = sessions.logins(person, now)
+        context = {
+            **titled("Sessions"),
+            "logins": [
+                {
+                    "name": one.name,
+                    "is_this": one.key == request.session.session_key,
+                    "began": exact_moment(one.began_at, now),
+                    "used": exact_moment(one.used_at, now),
+                    "address": one.address,
+                    "browser": browser_of(one.browser),
+                    "agent": one.browser,
+                }
+                for one in found
+            ],
+            "idle": round(settings.SESSION_IDLE / 60),
+            "longest": round(settings.SESSION_COOKIE_AGE / 3600),
+        }
+        return page(self, request, "crm_sync/accounts/sessions.html", context)
+
+
+def _end_sessions(request: HttpRequest, person: User) -> None:
+    now, mine = timezone.now(), request.session.session_key
+    others = {one.name for one in sessions.logins(person, now) if one.key != mine}
+    chosen = request.POST.get("end", "")
+    count = sessions.end(person, others if chosen == "others" else others & {chosen}, now)
+    if count:
+        note(request, User.objects.filter(pk=person.pk), f"Ended {counted(count, 'session')}.")
+        messages.success(request, f"Ended: {counted(count, 'session')}.")
+    else:
+        messages.warning(request, "This session was over already.")
+
+
+def browser_of(agent: str) -> str:
+    """Name a browser and its system in two words, as well as its header tells."""
+    names = ("Edg", "OPR", "Firefox", "Chrome", "Safari", "curl")
+    systems = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
+    shown = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
+    found = [next((one for one in each if one in agent), "") for each in (names, systems)]
+    return " on ".join(shown.get(one, one) for one in found if one) or "Another program"
+
+
+def password_change(
+    request: HttpRequest, extra_context: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Change one's own password, and write that to the history of the account (S17)."""
+    answer = _password_change(request, extra_context)
+    if answer.status_code == HTTPStatus.FOUND:
+        note(
+            request, User.objects.filter(pk=int(request.user.pk or 0)), "Changed the own password."
+        )
+    return answer
+
+
+_password_change = admin.site.password_change
+
+
+@admin.register(Group)
+class GroupAdmin(AfterPassword, DjangoGroupAdmin, ModelAdmin):
+    """Permissions that several users share."""

@@ -1,0 +1,1 @@
+"""Other systems: their subscriptions, and the messages to them."""

@@ -1,0 +1,148 @@
+"""What was sent to other systems, what waits, and what was given up."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import F, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.outgoing.subscription import shown, standing_badge
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
+from crm_sync.admin.ui.cells import (
+    EMPTY,
+    badge,
+    breakable,
+    exact_moment,
+    link,
+    moment,
+    page_at,
+    page_of,
+    shortened,
+    two_lines,
+    unbroken,
+)
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.payload import readable
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.hooks import NEWEST, Attention, Person
+from crm_sync.models import OutgoingMessage, Subscription
+from crm_sync.outgoing import outbox
+from crm_sync.security.access import within
+from crm_sync.text import whole
+from crm_sync.work.doorbell import doorbell
+
+State = OutgoingMessage.State
+TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
+PATIENCE = timedelta(hours=1)  # of failing, before it needs attention
+
+
+def state_badge(row: OutgoingMessage) -> SafeString:
+    """Show the state of a message."""
+    is_tried = row.state == State.PENDING and row.attempts
+    return badge(
+        "Retrying" if is_tried else row.get_state_display(),
+        "warning" if is_tried else TONES[State(row.state)],
+    )
+
+
+class SubscriptionFilter(DropdownFilter):
+    """By subscription."""
+
+    title = "subscription"
+    parameter_name = "subscription"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        mine = within(request.user, Subscription.objects.order_by("pk"))
+        return [(str(pk), shown(text)) for pk, text in mine.values_list("pk", "address")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        key = whole(self.value() or "")
+        return queryset if key is None else queryset.filter(subscription=key)
+
+
+@admin.register(OutgoingMessage)
+class OutgoingMessageAdmin(ReadOnlyAdmin):
+    """Written with the change that they report; a worker sends them."""
+
+    empty = Empty(
+        "Nothing was sent",
+        "Messages to other systems are listed here. Subscriptions say which system gets which.",
+    )
+    change_form_template = "crm_sync/outgoing/message.html"
+    list_display = ("message", "state_", "to", "tries", "last", "created")
+    list_filter = (
+        ("state", ChoicesDropdownFilter),
+        SubscriptionFilter,
+        WorkspaceFilter,
+    )
+    search_fields = ("message_id__exact",)
+    search_help_text = "Message id"
+    ordering = ("-pk",)
+    actions = ("send_again",)
+    annotations = {"address": F("subscription__address")}
+
+    message = column(
+        "message", lambda row: two_lines(unbroken(row.kind), breakable(row.message_id)), "kind"
+    )
+    state_ = column("state", state_badge, "state")
+    to = column("to", lambda row: breakable(shortened(shown(row.address), 50)))
+    tries = column("attempts", lambda row: row.attempts or EMPTY, "attempts")
+    last = column("last answer", lambda row: shortened(row.answer or str(row.status or ""), 60))
+    created = moment_column("created", "created_at")
+
+    @action(description="Send again", permissions=["act"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[OutgoingMessage]) -> None:
+        """Send them now, with the same ids, whatever became of them (POST only)."""
+        now = timezone.now()
+        rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
+        workspaces = set(rows.values_list("workspace_id", flat=True))
+        self.note(request, rows, "Sent again.")
+        count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
+        mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
+        Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
+        doorbell.ring_each(outbox.QUEUE, workspaces)
+        messages.success(request, f"Queued for a worker: {count}.")
+        if rows.filter(subscription__is_enabled=False).exists():
+            messages.warning(request, "Some wait until their subscription is enabled again.")
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        now = timezone.now()
+        text, _ = readable(row.payload.encode())
+        to = link(page_at("crm_sync.subscription", row.subscription_id), shown(row.address))
+        facts: list[tuple[str, object]] = [
+            ("Workspace", row.workspace_slug),
+            ("To", to),
+            ("Id", row.message_id),
+            ("Created", exact_moment(row.created_at, now)),
+            ("Attempts", row.attempts),
+            ("Last attempt", exact_moment(row.tried_at, now)),
+            ("Last status", row.status or EMPTY),
+            ("Next attempt", exact_moment(row.due_at, now)),
+        ]
+        return {"badge": state_badge(row), "facts": facts, "payload": text}
+
+
+def attention(person: Person, now: datetime) -> list[Attention]:
+    """Return the subscriptions that have failed for an hour, or were stopped for it."""
+    failing = Subscription.objects.filter(failing_since__lt=now - PATIENCE)
+    stopped = Subscription.objects.filter(is_enabled=False).exclude(problem="")
+    rows = within(person, failing | stopped).defer("secret", "previous_secret")
+    named = rows.annotate(workspace_slug=F("workspace__slug")).order_by("failing_since", "pk")
+    return [
+        Attention(
+            standing_badge(row),
+            shortened(f"{shown(row.address)} gets no messages: {row.problem}", 140),
+            row.workspace_slug,
+            moment(row.failing_since, now),
+            page_of(row),
+            remedy="Fix the receiver or the address, then enable the subscription"
+            if not row.is_enabled
+            else "Fix the receiver, or correct the address",
+            next_try=moment(row.due_at, now) if row.is_enabled else "Not by itself",
+        )
+        for row in named[:NEWEST]
+    ]

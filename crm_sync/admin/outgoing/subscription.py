@@ -1,0 +1,265 @@
+"""Which system gets which messages: an address, kinds, and a secret shown once (S5)."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import hooks
+from crm_sync.admin.ui import own_password
+from crm_sync.admin.ui.base import (
+    ModelForm,
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminTextInputWidget,
+    action,
+)
+from crm_sync.admin.ui.cells import badge, exact_moment, link, list_of, page_of, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.admin.ui.page import secret_page
+from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.models import OutgoingMessage, Subscription
+from crm_sync.outgoing import outbox, signature
+from crm_sync.outgoing.sending import fault
+from crm_sync.security import login
+from crm_sync.security.access import own_workspaces
+from crm_sync.text import capitalized
+
+BOTH_VALID = timedelta(hours=24)  # after a secret was changed
+State = OutgoingMessage.State
+
+
+class SubscriptionForm(ModelForm):
+    """Where the messages go, and which."""
+
+    kinds = forms.MultipleChoiceField(
+        label="Messages", widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+    password = OwnPasswordField()
+    request: HttpRequest
+
+    class Meta:
+        model = Subscription
+        fields = ("workspace", "address", "kinds")
+        widgets = {"address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "kinds" in self.fields:
+            kinds = hooks.plugged().message_kinds
+            field: Any = self.fields["kinds"]
+            field.choices = [(one.name, f"{one.name}: {one.text}") for one in kinds]
+        own_password.ask(self, self.request)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for the password before messages go elsewhere, and before the secret is shown."""
+        cleaned = super().clean() or {}
+        own_password.check(self, self.request)
+        return cleaned
+
+    def clean_address(self) -> str:
+        """Refuse what is not an address, and say why."""
+        text = str(self.cleaned_data["address"]).strip()
+        if found := fault(text):
+            raise forms.ValidationError(f"{capitalized(found)}.")
+        return text
+
+
+def standing(row: Subscription) -> tuple[str, str]:
+    """Return the state of a subscription in a word, and its tone."""
+    if not row.is_enabled:
+        return ("Stopped", "danger") if row.problem else ("Disabled", "muted")
+    return ("Failing", "warning") if row.failing_since else ("Active", "good")
+
+
+def standing_badge(row: Subscription) -> SafeString:
+    """Show the state of a subscription."""
+    return badge(*standing(row))
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(ScopedAdmin):
+    """A subscription is disabled and not deleted: its messages name it."""
+
+    form = SubscriptionForm
+    empty = Empty(
+        "No other system gets messages",
+        "CRM sync can send a message to another system when a property is in sync or refused, when"
+        " an order has a new status, and when materials are ready. Add its address here.",
+    )
+    change_form_template = "crm_sync/outgoing/subscription.html"
+    list_display = ("address_", "state", "messages_", "waiting", "since")
+    list_filter = (WorkspaceFilter,)
+    ordering = ("pk",)
+    actions = ("send_test", "rotate", "enable", "disable")
+
+    address_ = column("address", lambda row: two_lines(shown(row.address), row.problem[:120]))
+    state = column("state", standing_badge)
+    messages_ = column("messages", lambda row: ", ".join(row.kinds))
+    waiting = column("waiting", lambda row: f"{row.pending:,}")
+    since = moment_column("failing since", "failing_since")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Load everything but the secrets, and how many messages wait and were given up."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        counts = {
+            "pending": Count("outgoingmessage", filter=Q(outgoingmessage__state=State.PENDING)),
+            "given_up": Count("outgoingmessage", filter=Q(outgoingmessage__state=State.GIVEN_UP)),
+        }
+        known: QuerySet[Any] = rows.defer("secret", "previous_secret").annotate(**counts)
+        return known
+
+    # --- the form ---
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        made: Any = super().get_form(request, obj, change, **kwargs)
+        made.request = request
+        field = made.base_fields.get("workspace")
+        if field:
+            field.queryset = own_workspaces(request.user)
+            field.widget.can_add_related = field.widget.can_change_related = False
+            field.widget.can_view_related = False
+        return made
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fields = ["address", "kinds"] if obj is not None else ["workspace", "address", "kinds"]
+        may = self.has_change_permission(request, obj)
+        if may and login.needs_password(request, timezone.now()):
+            fields.append("password")
+        return [("Address and messages", {"fields": fields})]
+
+    def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
+        """Write only what was changed here: workers write the other columns (rule 7)."""
+        with transaction.atomic():
+            if not change:
+                obj.secret, obj.due_at = signature.new_secret(), timezone.now()
+                obj.save(force_insert=True)
+            elif columns := {name: getattr(obj, name) for name in form.changed_data}:
+                Subscription.objects.filter(pk=obj.pk).update(due_at=timezone.now(), **columns)
+            outbox.note_kinds(obj.workspace_id)
+
+    def response_add(
+        self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Show the secret, this once, in the answer itself: it is kept in no session."""
+        return self._shown_once(request, obj, "The subscription is saved.")
+
+    # --- the page ---
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        return {
+            "title": shown(row.address),
+            "badge": standing_badge(row),
+            "tone": standing(row)[1],
+            "facts": _facts(row),
+        }
+
+    # --- what a person does ---
+    @action(description="Send a test message", permissions=["act"])
+    def send_test(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Put a message of the kind `test` into the outbox (POST only)."""
+        rows = list(queryset)
+        sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
+        self._noted(request, [row for row in rows if row.is_enabled], "Sent a test message.")
+        if len(sent) < len(rows):
+            messages.warning(
+                request, "Nothing is sent to a disabled subscription: enable it first."
+            )
+        if sent:
+            messages.success(request, f"Queued for a worker: {len(sent)}.")
+        return HttpResponseRedirect(page_of(sent[0]) if len(sent) == 1 else request.path)
+
+    @action(description="Change the secret", permissions=["act"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Make a new secret; for a day messages are signed with both (POST only)."""
+        rows = list(queryset[:2])
+        if len(rows) != 1:
+            messages.warning(request, "Change the secret of one subscription at a time.")
+            return None
+        if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            return own_password.ask_first(
+                self,
+                request,
+                title="Change the secret",
+                text=f"Messages to {shown(rows[0].address)} will be signed with a new secret.",
+                back=page_of(rows[0]),
+            )
+        with transaction.atomic():
+            row = Subscription.objects.select_for_update().get(pk=rows[0].pk)
+            row.previous_secret = row.secret
+            row.previous_secret_until = timezone.now() + BOTH_VALID
+            row.secret = signature.new_secret()
+            names = ["secret", "previous_secret", "previous_secret_until"]
+            row.save(update_fields=names)
+        self._noted(request, rows, "The secret was changed.")
+        text = "For 24 hours messages are signed with the old secret too."
+        return self._shown_once(request, row, text)
+
+    @action(description="Enable", permissions=["act"])
+    def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Send again, what waits at once (POST only)."""
+        now = timezone.now()
+        fresh = {"attempts": 0, "failing_since": None, "problem": "", "due_at": now}
+        rows = [row for row in queryset if not row.is_enabled]
+        waiting = OutgoingMessage.objects.filter(state=State.PENDING)
+        waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
+        return self._switch(request, rows, "Enabled", is_enabled=True, **fresh)
+
+    @action(description="Disable", permissions=["act"])
+    def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Send nothing, and write nothing new; what waits is kept (POST only)."""
+        rows = [row for row in queryset if row.is_enabled]
+        return self._switch(request, rows, "Disabled", is_enabled=False)
+
+    def _switch(
+        self, request: HttpRequest, rows: list[Subscription], said: str, **columns: Any
+    ) -> HttpResponse:
+        with transaction.atomic():
+            Subscription.objects.filter(pk__in=[row.pk for row in rows]).update(**columns)
+            for workspace_id in sorted({row.workspace_id for row in rows}):
+                outbox.note_kinds(workspace_id)
+        self._noted(request, rows, f"{said}.")
+        messages.success(request, f"{said}: {len(rows)}.")
+        return HttpResponseRedirect(page_of(rows[0]) if len(rows) == 1 else request.path)
+
+    def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
+        mine = Subscription.objects.filter(pk__in=[row.pk for row in rows])
+        self.note(request, mine.defer("secret", "previous_secret"), text)
+
+    def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
+        return secret_page(
+            self,
+            request,
+            title="The new secret",
+            text=f"{text} The receiver verifies each message with this secret.",
+            secret=str(row.secret),
+            back=page_of(row),
+        )
+
+
+def shown(address: str) -> str:
+    """Return an address without what may be a key in it."""
+    start, mark, _ = address.partition("?")
+    return f"{start}?…" if mark else start
+
+
+def _facts(row: Any) -> list[tuple[str, object]]:
+    now, listed = timezone.now(), f"{list_of('crm_sync.outgoingmessage')}?subscription={row.pk}"
+    until = row.previous_secret_until
+    found: list[tuple[str, object]] = [
+        ("Workspace", row.workspace_slug),
+        ("Failing since", exact_moment(row.failing_since, now) if row.failing_since else ""),
+        ("Next try", exact_moment(row.due_at, now) if row.failing_since and row.is_enabled else ""),
+        ("Waiting", link(listed, f"{row.pending:,}")),
+        ("Given up", link(f"{listed}&state__exact=GIVEN_UP", f"{row.given_up:,}")),
+        ("Old secret valid until", exact_moment(until, now) if until and until > now else ""),
+    ]
+    return [(name, value) for name, value in found if value != ""]

@@ -1,0 +1,209 @@
+"""The first page of the admin: what is due for a person, and how the connections are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.apps import apps
+from django.db.models import OuterRef, Q, Subquery
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+
+from crm_sync import hooks
+from crm_sync.admin.overview import stalled
+from crm_sync.admin.overview.charts import charts
+from crm_sync.admin.received_event.screen import live
+from crm_sync.admin.received_event.states import state_badge
+from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
+from crm_sync.admin.ui.scope import without_workspace
+from crm_sync.admin.workspace.state import connection, without_secrets
+from crm_sync.hooks import NEWEST, Attention, Person, Tile
+from crm_sync.inbox import store
+from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.observing import health
+from crm_sync.platform import clock
+from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
+from crm_sync.templatetags.problems import problem_cell
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the figures; a bounded number of queries, and the platform is never asked."""
+    now = timezone.now()
+    sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
+    sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
+    workspaces = _workspaces(request.user) if sees_workspaces else []
+    reports = health.reports(now)
+    attention = stalled.lines(workspaces, reports, now) if sees_workspaces else []
+    attention += _workspace_troubles(workspaces, now)
+    if sees_received_events:
+        attention += _stuck_events(request.user, now)
+    for find in _platform_last(hooks.plugged().attention):
+        attention += [line for line in find(request.user, now) if _may_see(request, line.link)]
+    is_new = not Workspace.objects.exists()
+    return (
+        context
+        | without_workspace(request)
+        | {
+            "live": live(request.user, now) if sees_received_events else None,
+            "live_url": reverse("admin:crm_sync_receivedevent_live"),
+            "charts": charts(request.user, now),
+            "is_new": is_new,
+            "parts": [show(request, now) for show in hooks.plugged().overview],
+            "groups": _groups(request),
+            "attention": sorted(attention, key=lambda line: not line.is_urgent),
+            "is_well": not attention and not any(report.remedy for report in reports),
+            "reports": reports,
+            "attention_has_reports": sees_workspaces and not is_new,
+            "connections": [_connection(workspace, now) for workspace in workspaces],
+            "sees_workspaces": sees_workspaces,
+        }
+    )
+
+
+def stylesheet(_: HttpRequest) -> str:
+    """Return the address of our own few styles."""
+    return static("crm_sync/admin.css")
+
+
+def keyboard(_: HttpRequest) -> str:
+    """Return the address of what makes each control reachable by keyboard."""
+    return static("crm_sync/keyboard.js")
+
+
+def favicon(_: HttpRequest) -> str:
+    """Return the address of the icon that a browser shows in its tab."""
+    return static("crm_sync/favicon.svg")
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of one app: those with something to count, and those at zero, which fold away."""
+
+    counted: list[Tile]
+    zero: list[Tile]
+
+
+def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
+    """Return the tiles under the name of the app that they come from."""
+    groups = []
+    for add in _platform_last(hooks.plugged().tiles):
+        shown = [tile for tile in add(request.user) if _may_see(request, tile.link)]
+        if shown:
+            counted = [tile for tile in shown if tile.value]
+            groups.append((_app_of(add), Tiles(counted, [t for t in shown if not t.value])))
+    return groups
+
+
+def _platform_last(functions: Sequence[Function]) -> list[Function]:
+    """Put the apps in which people work first."""
+    return sorted(functions, key=lambda one: one.__module__.startswith("crm_sync."))
+
+
+def _app_of(function: Callable[[Person], list[Tile]]) -> str:
+    config = apps.get_containing_app_config(function.__module__)
+    return str(config.verbose_name) if config else ""
+
+
+def _may_see(request: HttpRequest, link: str) -> bool:
+    """Tell whether the page behind a figure opens for this user: a figure is data too (S17)."""
+    try:
+        view = resolve(link.partition("?")[0]).func
+    except Resolver404:
+        return False
+    model_admin = getattr(view, "model_admin", None)
+    return model_admin is None or bool(model_admin.has_view_permission(request))
+
+
+def _workspaces(person: Person) -> list[Any]:
+    came = ReceivedEvent.objects.filter(workspace=OuterRef("pk"), replay_of=None)
+    newest = came.order_by("-received_at")
+    return list(
+        without_secrets(within(person, Workspace.objects.all(), "pk"))
+        .annotate(last_received=Subquery(newest.values("received_at")[:1]))
+        .order_by("slug")
+    )
+
+
+def _connection(workspace: Any, now: datetime) -> dict[str, object]:
+    text, tone = connection(workspace, now)
+    return {
+        "slug": workspace.slug,
+        "address": workspace.base_url,
+        "link": page_of(workspace),
+        "badge": badge(text, tone),
+        "paused": moment(workspace.paused_until, now) if workspace.is_paused(now) else "",
+        "received": moment(workspace.last_received, now),
+        "refused": workspace.refused_callbacks,
+    }
+
+
+def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]:
+    found = []
+    for workspace in workspaces:
+        link = page_of(workspace)
+        text, tone = connection(workspace, now)
+        if tone != "good":
+            is_paused = workspace.is_paused(now)
+            found.append(
+                Attention(
+                    badge(text, tone),
+                    problem_cell(workspace.problem, remedy=False) if workspace.problem else "",
+                    workspace.slug,
+                    link=link,
+                    remedy=_remedy(workspace),
+                    next_try=moment(workspace.paused_until, now) if is_paused else "",
+                )
+            )
+        if difference := clock.difference(workspace.clock_ahead):
+            found.append(
+                Attention(
+                    badge("Clock", "warning"),
+                    f"The platform's clock is {difference}; events are compared with it",
+                    workspace.slug,
+                    moment(workspace.clock_noted_at, now),
+                    link,
+                    remedy="Synchronise this machine's clock; if it is right, tell the platform",
+                )
+            )
+        if workspace.refused_callbacks:
+            text = f"{workspace.refused_callbacks} callbacks, last {workspace.last_refusal}"
+            since = moment(workspace.last_refusal_at, now)
+            found.append(
+                Attention(
+                    badge("Refused", "warning"), shortened(text, 140), workspace.slug, since, link
+                )
+            )
+    return found
+
+
+def _remedy(workspace: Any) -> str:
+    if not workspace.has_fixed_token and not workspace.has_client_secret:
+        return f"manage.py add_workspace {workspace.slug} with its credentials"
+    return explain(workspace.problem).remedy
+
+
+def _stuck_events(person: Person, now: datetime) -> list[Attention]:
+    """Return the newest few; the tiles say how many there are."""
+    stuck = (
+        within(person, ReceivedEvent.objects.filter(Q(state__in=store.STUCK)))
+        .select_related("workspace")
+        .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
+        .order_by("-received_at", "-pk")[:NEWEST]
+    )
+    return [
+        Attention(
+            state_badge(received_event),
+            shortened(f"{received_event.kind or 'Callback'}: {received_event.effect}", 140),
+            received_event.workspace.slug,
+            moment(received_event.received_at, now),
+            page_of(received_event),
+            next_try=moment(received_event.due_at, now) if received_event.due_at else "",
+        )
+        for received_event in stuck
+    ]

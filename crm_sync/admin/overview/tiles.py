@@ -1,0 +1,133 @@
+"""The figures that this app adds to the dashboard."""
+
+from dataclasses import replace
+from datetime import datetime, time
+
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
+from crm_sync.admin.workspace.tabs import address_of
+from crm_sync.hooks import NEWEST, Attention, Person, Tile
+from crm_sync.inbox.stats import received_since
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.security.access import within
+from crm_sync.webhook.configuration import GONE
+
+State = ReceivedEvent.State
+
+
+def tiles(person: Person) -> list[Tile]:
+    """Count what was received and what became of it; each count runs along an index."""
+    return [*_received_events(person), *_webhooks(person)]
+
+
+def _received_events(person: Person) -> list[Tile]:
+    listed = list_of("crm_sync.receivedevent")
+    today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
+    rows = within(person, ReceivedEvent.objects.all())
+    received = received_since(rows, today)
+
+    def in_state(state: str, title: str, tone: str, hint: str) -> Tile:
+        count = rows.filter(state=state).count()
+        return Tile(title, count, tone, f"{listed}?state__exact={state}", hint)
+
+    ahead_of = "of the platform's clock: each is applied when its time comes"
+    early = in_state(State.EARLY, "Dated ahead", "warning", ahead_of)
+    return [
+        Tile("Received today", received, "info", listed, "callbacks stored since midnight"),
+        in_state(State.QUARANTINED, "Not understood", "danger", "kept raw until somebody looks"),
+        in_state(State.FAILED, "Failed", "danger", "understood, but not applied"),
+        *([early] if early.value else []),
+    ]
+
+
+def _webhooks(person: Person) -> list[Tile]:
+    listed = f"{list_of('crm_sync.workspace')}?webhook="
+    mine = within(person, Workspace.objects.all(), "pk")
+    watched = within(person, WebhookMonitor.objects.all())
+    refused = mine.aggregate(total=Sum("refused_callbacks"))["total"] or 0
+    failed = watched.aggregate(total=Sum("failed"))["total"] or 0
+    changed = watched.exclude(drift_since=None).count()
+    gaps = within(person, Gap.objects.filter(acknowledged_at=None)).count()
+    return [
+        Tile(
+            "Refused callbacks", refused, "warning", f"{listed}refused", "wrong secret, or no body"
+        ),
+        Tile(
+            "Failed attempts", failed, "warning", f"{listed}failed", "of the platform to reach us"
+        ),
+        Tile("Changed webhooks", changed, "danger", f"{listed}changed", "not as we set them"),
+        Tile("Gaps", gaps, "danger", f"{listed}gaps", "intervals that may hide events"),
+    ]
+
+
+def attention(person: Person, now: datetime) -> list[Attention]:
+    """Return the webhooks that differ or cannot be reached, and the newest gaps."""
+    unsettled = WebhookMonitor.objects.exclude(drift_since=None) | WebhookMonitor.objects.filter(
+        failed__gt=0
+    )
+    monitors = (
+        within(person, unsettled)
+        .select_related("workspace")
+        .only(
+            "workspace__slug",
+            "due_at",
+            "drift",
+            "drift_since",
+            "failed",
+            "last_failure",
+            "last_failure_at",
+        )
+    )
+    gaps = (
+        within(person, Gap.objects.filter(acknowledged_at=None))
+        .select_related("workspace")
+        .only("workspace__slug", "why", "began_at", "ended_at", "noticed_at")
+    )
+    lines = []
+    for seen in monitors.order_by("-drift_since", "pk")[:NEWEST]:
+        if seen.drift:
+            lines.append(_differing(seen, now))
+        if seen.failed:
+            text = shortened(f"{seen.failed} did not reach us; the last: {seen.last_failure}", 140)
+            lines.append(
+                _line(badge("Failed attempts", "warning"), text, seen, seen.last_failure_at, now)
+            )
+    for gap in gaps.order_by("-noticed_at", "-pk")[:NEWEST]:
+        text = f"{gap.get_why_display()}: {gap.interval} may hide events"
+        lines.append(_line(badge("Gap", "danger"), text, gap, gap.noticed_at, now))
+    return lines
+
+
+def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
+    if GONE in seen.drift:
+        mark, text = "No webhook", "The webhook is not there any more: no event arrives"
+    else:
+        mark, text = "Changed", f"The webhook was changed on the platform: {_drift(seen)}"
+    line = _line(badge(mark, "danger"), shortened(text, 140), seen, seen.drift_since, now)
+    slug = seen.workspace.slug
+    return replace(
+        line,
+        remedy=f"Repair it on its page, or manage.py configure_webhook {slug}",
+        act="Repair",
+        next_try=moment(seen.due_at, now) if seen.due_at else "",
+        is_urgent=GONE in seen.drift,
+    )
+
+
+def _drift(seen: WebhookMonitor) -> str:
+    return ", ".join(f"{name} is {both['theirs']}" for name, both in sorted(seen.drift.items()))
+
+
+def _line(
+    mark: SafeString,
+    text: SafeString | str,
+    row: WebhookMonitor | Gap,
+    at: datetime | None,
+    now: datetime,
+) -> Attention:
+    tab = "gaps" if isinstance(row, Gap) else "webhook"
+    page = address_of(tab, row.workspace_id)
+    return Attention(mark, text, row.workspace.slug, moment(at, now), page)

@@ -1,0 +1,1 @@
+"""What was received: the list, a row, and what a person does again."""

@@ -1,0 +1,1 @@
+"""A workspace: its settings, its credentials, its webhook and the gaps."""

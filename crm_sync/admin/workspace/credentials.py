@@ -1,0 +1,189 @@
+"""Connecting a workspace and changing its credentials: written here, and never shown (S5).
+
+Nothing that is stored comes back to a browser; who changes the address enters the credentials
+again, so that no stored token can be sent to another address.
+"""
+
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import ADDITION, CHANGE
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+
+from crm_sync import connecting
+from crm_sync.admin.ui import own_password
+from crm_sync.admin.ui.base import (
+    ModelAdmin,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+from crm_sync.admin.ui.cells import exact, page_of
+from crm_sync.admin.ui.own_password import SecretField
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from crm_sync.admin.workspace.tabs import tabs
+from crm_sync.connecting import Given
+from crm_sync.models import Workspace
+from crm_sync.platform import addresses, clock
+from crm_sync.platform.errors import SyncError
+from crm_sync.platform.problems import explain
+from crm_sync.secrets import SecretUnreadable
+
+DEADLINE = 8.0  # seconds: somebody waits for the page
+WITHOUT_CHECK = "Save it without asking the platform"
+
+
+class CredentialsForm(forms.Form):
+    """Where the platform is, and either a token, or a client id with its secret (A6)."""
+
+    slug = forms.CharField(
+        label="Name",
+        max_length=50,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Letters, digits, hyphens and underscores. It cannot be changed later.",
+    )
+    base_url = forms.CharField(
+        label="Base address of the platform", max_length=500, widget=UnfoldAdminTextInputWidget
+    )
+    token = SecretField(label="Fixed token", help_text="Or a client id and its secret.")
+    client_id = forms.CharField(
+        required=False,
+        max_length=255,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text="Instead of a fixed token.",
+    )
+    secret = SecretField(label="Client secret", help_text="That of the client id.")
+    unchecked = forms.BooleanField(label=WITHOUT_CHECK, required=False, widget=UnfoldBooleanWidget)
+
+    def __init__(
+        self, *args: Any, known: Workspace | None, request: HttpRequest, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.known, self.request = known, request
+        if known is not None:
+            del self.fields["slug"]
+        own_password.ask(self, request)
+
+    def clean_slug(self) -> str:
+        """Refuse what is not a name, or the name of another workspace."""
+        slug: str = self.cleaned_data["slug"]
+        if fault := connecting.slug_fault(slug):
+            raise forms.ValidationError(f"This {fault}.")
+        if Workspace.objects.filter(slug=slug).exists():
+            raise forms.ValidationError("There is a workspace of this name already.")
+        return slug
+
+    def clean_base_url(self) -> str:
+        """Refuse an address to which credentials must not go."""
+        base_url: str = self.cleaned_data["base_url"].rstrip("/")
+        if fault := addresses.fault(base_url):
+            raise forms.ValidationError(f"This {fault}.")
+        return base_url
+
+    def clean(self) -> dict[str, Any]:
+        """Demand one of the two kinds of credentials, whole."""
+        cleaned = super().clean() or {}
+        by_client = bool(cleaned.get("client_id")), bool(cleaned.get("secret"))
+        if bool(cleaned.get("token")) == any(by_client) or any(by_client) != all(by_client):
+            text = "Enter either the fixed token, or the client id with its secret."
+            raise forms.ValidationError(text)
+        own_password.check(self, self.request)
+        return cleaned
+
+    def given(self) -> Given:
+        """Return what was entered, once the form is valid."""
+        one = self.cleaned_data
+        slug = self.known.slug if self.known else one["slug"]
+        return Given(slug, one["base_url"], one["token"], one["client_id"], one["secret"])
+
+
+def credentials_page(
+    admin: ModelAdmin, request: HttpRequest, workspace_id: int | None = None
+) -> HttpResponse:
+    """Connect a workspace, or change or test the credentials of one (POST)."""
+    view = sensitive_post_parameters("token", "secret", "password")(partial(_page, admin))
+    response: HttpResponse = view(request, workspace_id)
+    return response
+
+
+def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> HttpResponse:
+    known = None
+    if workspace_id is not None:
+        known = admin.get_queryset(request).filter(pk=workspace_id).first()
+        if known is None:
+            raise Http404
+    may = admin.has_change_permission if known else admin.has_add_permission
+    if not may(request):
+        raise PermissionDenied
+    if known and request.POST.get("step") == "test":
+        _test(request, known.pk)
+        return HttpResponseRedirect(request.path)
+    initial = {"base_url": known.base_url} if known else {}
+    form = CredentialsForm(request.POST or None, known=known, request=request, initial=initial)
+    if request.method == "POST" and form.is_valid() and _is_taken(request, form):
+        return HttpResponseRedirect(_saved(request, form.given()))
+    context = {
+        "title": f"Credentials of {known.slug}" if known else "Connect a workspace",
+        "form": form,
+        "known": known,
+        "stored": _stored(known),
+        "back": page_of(known) or reverse("admin:crm_sync_workspace_changelist"),
+    }
+    if known:
+        context |= tabs(admin, request, known.pk)
+    return page(admin, request, "crm_sync/workspace/credentials.html", context)
+
+
+def _stored(known: Any) -> str:
+    if known is None or not (known.has_fixed_token or known.has_client_secret):
+        return ""
+    kind = "A fixed token" if known.has_fixed_token else f"The secret of client {known.client_id}"
+    if known.credentials_at is None:
+        return f"{kind} is stored."
+    return f"{kind} is stored since {exact(known.credentials_at)}."
+
+
+def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
+    """Ask the platform whether it accepts them; the form says why not."""
+    if form.cleaned_data["unchecked"]:
+        return True
+    try:
+        connecting.try_out(form.given(), deadline=DEADLINE)
+    except SyncError as error:
+        form.add_error(None, f"{explain(error).sentence} Nothing was saved.")
+        return False
+    return True
+
+
+def _saved(request: HttpRequest, given: Given) -> str:
+    """Store them, and write to the log who did it, without a value; return the next page."""
+    workspace, is_new = connecting.store(given, now=timezone.now())
+    text = f"Credentials: {given.kind}, at {given.base_url}."
+    rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
+    note(request, rows, text, ADDITION if is_new else CHANGE)
+    messages.success(request, "Connected." if is_new else "The new credentials are stored.")
+    return page_of(workspace)
+
+
+def _test(request: HttpRequest, workspace_id: int) -> None:
+    """Read one user with what is stored, and say in one sentence how that went."""
+    try:
+        workspace = Workspace.objects.get(pk=workspace_id)
+        with workspace.calling(deadline=DEADLINE, by_hand=True) as client:
+            next(client.users(size=1), None)
+    except SecretUnreadable as error:
+        messages.error(request, str(error))
+    except SyncError as error:
+        messages.error(request, explain(error).sentence)
+    else:
+        difference = clock.difference(workspace.clock_ahead) if workspace.clock_ahead else ""
+        if difference:
+            messages.warning(request, f"The platform answers, but its clock is {difference}.")
+        else:
+            messages.success(request, "The platform answers, and accepts the credentials.")

@@ -1,0 +1,72 @@
+"""The gaps of a workspace: intervals in which events may be unknown, until seen (I21)."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import exact_moment, unbroken
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from crm_sync.admin.workspace.tabs import opened, tabs
+from crm_sync.models import Gap, Workspace
+from crm_sync.text import whole
+
+EXPLAINED = {
+    Gap.Why.OVERFLOW: "The platform made more attempts between two polls than its history keeps.",
+    Gap.Why.ERASED: "Somebody removed the webhook or created it again; its history was lost.",
+    Gap.Why.UNEXPLAINED: "The platform names an attempt that neither reached us nor is in its"
+    " history.",
+    Gap.Why.UNREADABLE: "Records of the history hold no payload, or one that was cut off.",
+}
+ROWS = 50  # of a page
+
+
+def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
+    """Show the gaps, the unseen ones first; a POST marks one or all of them as seen."""
+    shown = opened(admin, request, workspace_id)
+    gaps = Gap.objects.filter(workspace=workspace_id)
+    can_act = admin.has_change_permission(request, shown)
+    if request.method == "POST":
+        if not can_act:
+            raise PermissionDenied
+        key = whole(request.POST.get("gap", ""))
+        see(request, gaps if key is None else gaps.filter(pk=key))
+        return HttpResponseRedirect(request.get_full_path())
+    now = timezone.now()
+    newest = gaps.order_by(F("acknowledged_at").asc(nulls_first=True), "-pk")
+    numbered = Paginator(newest, ROWS).get_page(request.GET.get("page"))
+    context = {
+        "title": f"Gaps of {shown.slug}",
+        "page": numbered,
+        "numbers": numbered.paginator.page_range if numbered.has_other_pages() else [],
+        "gaps": [
+            {
+                "row": gap,
+                "interval": unbroken(gap.interval),
+                "explanation": EXPLAINED[Gap.Why(gap.why)],
+                "noticed": exact_moment(gap.noticed_at, now),
+                "seen": exact_moment(gap.acknowledged_at, now),
+            }
+            for gap in numbered
+        ],
+        "unseen": gaps.filter(acknowledged_at=None).count(),
+        "can_act": can_act,
+        **tabs(admin, request, workspace_id),
+    }
+    return page(admin, request, "crm_sync/workspace/gaps.html", context)
+
+
+def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
+    """Mark gaps as seen, which writes it to the history of their workspaces (S17)."""
+    unseen = Gap.objects.filter(pk__in=gaps.values("pk"), acknowledged_at=None)
+    found = set(unseen.values_list("workspace", flat=True))
+    note(request, Workspace.objects.filter(pk__in=found).only("pk", "slug"), "Gaps: seen.")
+    count = unseen.update(acknowledged_at=timezone.now())
+    if count:
+        messages.success(request, f"Seen: {count}.")
+    else:
+        messages.warning(request, "All of them have been seen before.")

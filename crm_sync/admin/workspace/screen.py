@@ -1,0 +1,264 @@
+"""The workspaces: their list with connection, webhook and gaps, and the settings of one."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import FilteredSelectMultiple
+from django.contrib.auth.models import User
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import ModelForm, action, display
+from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import ConditionFilter
+from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
+from crm_sync.admin.workspace import webhook
+from crm_sync.admin.workspace.credentials import credentials_page
+from crm_sync.admin.workspace.gaps import gaps_page, see
+from crm_sync.admin.workspace.state import connection, webhook_state, without_secrets
+from crm_sync.admin.workspace.tabs import address_of, tabs
+from crm_sync.models import Gap, Workspace
+from crm_sync.platform import clock
+from crm_sync.templatetags.problems import problem_cell
+
+MOST_UNDER_WAY = 100
+
+
+def unseen_gaps() -> Coalesce:
+    """Return the number of gaps of a workspace that nobody has seen yet."""
+    unseen = Gap.objects.filter(workspace=OuterRef("pk"), acknowledged_at=None).order_by()
+    count = unseen.values("workspace").annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(count), 0, output_field=IntegerField())
+
+
+class WebhookFilter(ConditionFilter):
+    """By what is wrong with callbacks."""
+
+    title = "webhook"
+    parameter_name = "webhook"
+    conditions = {
+        "changed": ("Changed on the platform", Q(monitor__drift_since__isnull=False)),
+        "failed": ("With failed attempts", Q(monitor__failed__gt=0)),
+        "refused": ("With refused callbacks", Q(refused_callbacks__gt=0)),
+        "gaps": ("With unseen gaps", Q(unseen__gt=0)),
+        "none": ("Not set from here", Q(monitor=None)),
+    }
+
+
+# What each setting means for the people who work with it.
+HELP = {
+    "conflict_policy": "When both sides changed the same field since they last agreed."
+    " Our value wins: ours is sent over theirs. The platform's value wins: theirs replaces ours,"
+    " and nothing is sent. A person decides: the field waits under Conflicts, the others go out."
+    " In every case all three values are kept there. A change counts from the next conflict on.",
+    "read_before_write": "Read a property before each push: one more call each. Without it nobody"
+    " notices what was changed on the platform meanwhile, and a push replaces it.",
+    "max_under_way": f"1 to {MOST_UNDER_WAY}, for all workers together. More is faster, until the"
+    " platform answers 429 and the whole workspace pauses. Of three or more, pushes leave one to"
+    " orders and one to reads.",
+    "callback_sources": "Addresses or networks, such as 192.0.2.0/24, separated by blanks."
+    " Empty: any address. A callback from another address is refused and counted under"
+    " Webhook; its event then comes only through the trigger history.",
+}
+
+
+class WorkspaceForm(ModelForm):
+    """The settings that concern only our side, and who sees the workspace."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in HELP.keys() & self.fields.keys():  # a viewer gets none of them
+            self.fields[name].help_text = HELP[name]
+        if "people" in self.fields:
+            field = cast("forms.ModelMultipleChoiceField[User]", self.fields["people"])
+            able = Q(is_active=True, is_staff=True) | Q(workspaces=self.instance.pk)
+            field.queryset = User.objects.filter(able).distinct().order_by("username")
+
+    def clean_max_under_way(self) -> int:
+        """Keep the workspace moving, and the platform from a flood (A8)."""
+        most = int(self.cleaned_data["max_under_way"])
+        if not 1 <= most <= MOST_UNDER_WAY:
+            raise forms.ValidationError(f"Between 1 and {MOST_UNDER_WAY}.")
+        return most
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(ScopedAdmin):
+    """Its settings are changed here, its credentials on a page that never shows one (S5)."""
+
+    workspace_path = "pk"
+    is_of_many = False
+    form = WorkspaceForm
+    empty = Empty(
+        "No workspace is connected yet",
+        "Connect one here, or by a command on the server. Its credentials are stored encrypted, and"
+        " never shown again.",
+        (
+            "manage.py add_workspace main --base-url https://… --token-env PLATFORM_TOKEN",
+            "manage.py configure_webhook main",
+        ),
+    )
+    change_form_template = "crm_sync/workspace/settings.html"
+    list_display = ("name", "state", "address", "webhook", "attempts", "refused", "gaps", "polled")
+    list_filter = (WebhookFilter,)
+    list_filter_submit = True
+    actions = ("repair", "poll_now", "see_failures", "see_gaps")
+    search_fields = ("slug", "base_url")
+    ordering = ("slug",)
+    readonly_fields = (
+        *("slug", "address", "credentials_kind", "state", "paused", "reason"),
+        *("platform_clock", "since"),
+    )
+    fieldsets = (
+        ("People", {"fields": ("people",)}),
+        (
+            "Settings",
+            {
+                "fields": (
+                    *("conflict_policy", "read_before_write", "max_under_way"),
+                    "callback_sources",
+                )
+            },
+        ),
+        ("Connection", {"fields": readonly_fields}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
+        """Load everything but the secrets, and what the list shows of webhook and gaps."""
+        rows: QuerySet[Workspace] = super().get_queryset(request).select_related("monitor")
+        return without_secrets(rows.annotate(unseen=unseen_gaps()))
+
+    def pages(self) -> Iterable[OwnPage]:
+        place = "<int:workspace_id>/"
+        return [
+            OwnPage(f"{place}webhook/", "webhook", partial(webhook.webhook_page, self)),
+            OwnPage(f"{place}gaps/", "gaps", partial(gaps_page, self)),
+            OwnPage(f"{place}credentials/", "credentials", partial(credentials_page, self)),
+        ]
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Connect one: not Django's form, which would ask the platform inside a transaction."""
+        response: HttpResponse = credentials_page(self, request)
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Write only what was changed here: workers write the other columns (rule 7)."""
+        changed = [name for name in form.changed_data if name != "people"]
+        if changed:
+            obj.save(update_fields=changed)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Choose among the accounts, as on the page of a user among the workspaces."""
+        widget = FilteredSelectMultiple("people", is_stacked=False)
+        return super().formfield_for_manytomany(db_field, request, **(kwargs | {"widget": widget}))
+
+    name = column(
+        "workspace", lambda row: two_lines(row.slug, row.get_conflict_policy_display()), "slug"
+    )
+    # As text: nobody wants to open an API in the browser.
+    address = column("base address", lambda row: row.base_url, "base_url")
+
+    @display(description="credentials")
+    def credentials_kind(self, workspace: Any) -> str:
+        """Say which credentials are stored, never their value (S5)."""
+        if workspace.has_fixed_token:
+            return "Fixed token: stored"
+        if workspace.has_client_secret:
+            return f"Client credentials of {workspace.client_id}: secret stored"
+        return "None stored"
+
+    @display(description="state")
+    def state(self, workspace: Workspace) -> SafeString:
+        """Show whether the platform can be reached as far as we know."""
+        text, tone = connection(workspace, timezone.now())
+        return badge(text, tone)
+
+    @display(description="paused until")
+    def paused(self, workspace: Workspace) -> SafeString | str:
+        """Show how long all workers leave the platform alone."""
+        now = timezone.now()
+        return (
+            exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
+        )
+
+    reason = column("last problem", lambda row: problem_cell(row.problem))
+
+    @display(description="the platform's clock")
+    def platform_clock(self, workspace: Workspace) -> str:
+        """Say how it differs from ours, by the `Date` of its answers (I29)."""
+        if workspace.clock_ahead is None:
+            return "Not known yet: no answer has had a date"
+        difference = clock.difference(workspace.clock_ahead)
+        return f"Its clock is {difference}" if difference else "As ours, within a minute"
+
+    @display(description="webhook", ordering="monitor__drift_since")
+    def webhook(self, workspace: Any) -> SafeString:
+        """Show whether the platform holds what we set, and what differs."""
+        seen = getattr(workspace, "monitor", None)
+        shown = link(address_of("webhook", workspace.pk), badge(*webhook_state(seen)))
+        return two_lines(shown, ", ".join(sorted(seen.drift)) if seen else "")
+
+    @display(description="failed attempts", ordering="monitor__failed")
+    def attempts(self, workspace: Any) -> SafeString | str:
+        """Show how many did not reach us, and why the last did not."""
+        seen = getattr(workspace, "monitor", None)
+        if seen is None or not seen.failed:
+            return "0"
+        return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
+
+    @display(description="gaps", ordering="unseen")
+    def gaps(self, workspace: Any) -> SafeString | str:
+        """Count them, and lead to them."""
+        count = workspace.unseen
+        page = address_of("gaps", workspace.pk)
+        return link(page, badge(count, "danger")) if count else "0"
+
+    @display(description="last poll", ordering="monitor__polled_at")
+    def polled(self, workspace: Any) -> SafeString | str:
+        """Show when the webhook was read last, and when the platform tried to call."""
+        seen, now = getattr(workspace, "monitor", None), timezone.now()
+        return moment(seen.polled_at, now) if seen else moment(None, now)
+
+    @display(description="refused", ordering="refused_callbacks")
+    def refused(self, workspace: Workspace) -> SafeString | str:
+        """Count them in the list; colour what needs a look."""
+        count = workspace.refused_callbacks
+        return badge(count, "warning") if count else "0"
+
+    since = moment_column("added", "created_at")
+
+    @action(description="Repair the webhook", permissions=["act"])
+    def repair(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
+        """Set the webhook as it should be (POST only)."""
+        webhook.repair(request, queryset)
+
+    @action(description="Poll now", permissions=["act"])
+    def poll_now(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
+        """Have the configuration and the whole history read (POST only)."""
+        webhook.poll_now(request, queryset)
+
+    @action(description="Failures seen", permissions=["act"])
+    def see_failures(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
+        """Begin to count the failed attempts again (POST only)."""
+        webhook.see_failures(request, queryset)
+
+    @action(description="Gaps seen", permissions=["act"])
+    def see_gaps(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
+        """Mark all gaps as seen; they stay on the tab Gaps (POST only)."""
+        see(request, Gap.objects.filter(workspace__in=queryset.values("pk")))
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        return tabs(self, request, row.pk)

@@ -1,0 +1,45 @@
+"""The state of a workspace as its list and pages show it, read without a secret (S5)."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+
+from crm_sync.models import WebhookMonitor, Workspace
+from crm_sync.webhook.configuration import GONE
+
+
+def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
+    """Leave the secrets in the database (S5); `has_…` says which are there.
+
+    The empty string is stored as it is, so that needs no key either.
+    """
+    flags = {
+        f"has_{name}": ExpressionWrapper(~Q(**{name: ""}), output_field=BooleanField())
+        for name in Workspace.SECRETS
+    }
+    return workspaces.defer(*Workspace.SECRETS).annotate(**flags)
+
+
+def connection(workspace: Any, now: datetime) -> tuple[str, str]:
+    """Return the state of a connection for a person, and its tone."""
+    if not workspace.has_fixed_token and not workspace.has_client_secret:
+        return "No credentials", "danger"
+    if workspace.is_paused(now):
+        return "Paused", "warning"
+    if workspace.problem:
+        return "Problem", "danger"
+    return "Connected", "good"
+
+
+def webhook_state(monitor: WebhookMonitor | None) -> tuple[str, str]:
+    """Return for a person whether the webhook is as we set it, and the tone."""
+    if monitor is None:
+        return "Not set from here", "warning"
+    if GONE in monitor.drift:
+        return "Not configured", "danger"
+    if monitor.drift:
+        return "Changed", "danger"
+    if monitor.problem:
+        return "Cannot be read", "warning"
+    return ("As we set it", "good") if monitor.polled_at else ("Not polled yet", "info")

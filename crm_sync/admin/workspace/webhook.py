@@ -1,0 +1,357 @@
+"""The webhook of a workspace: what we set, what the polls and the platform show, and our address.
+
+A GET shows what is known here and calls nobody. A POST calls the platform or ourselves, for people
+who may change the workspace. Its calls are short, and a failed one becomes a message.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.received_event.states import state_badge
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import (
+    EMPTY,
+    badge,
+    exact,
+    exact_moment,
+    link,
+    moment,
+    page_of,
+    two_lines,
+)
+from crm_sync.admin.ui.delays import say_when
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from crm_sync.admin.workspace.state import webhook_state
+from crm_sync.admin.workspace.tabs import opened, tabs
+from crm_sync.inbox.masking import masked_problem, masked_text
+from crm_sync.models import WebhookMonitor, Workspace
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
+from crm_sync.platform.problems import explain
+from crm_sync.secrets import SecretUnreadable
+from crm_sync.security import login
+from crm_sync.templatetags.problems import problem_cell
+from crm_sync.webhook import authentication, configuration, history, probe, schedule
+from crm_sync.webhook.attempts import Attempt, attempts
+from crm_sync.work import slots
+
+DEADLINE = 8.0  # seconds for each call: somebody waits for the page
+MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")
+AuthType = Workspace.AuthType
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class PlatformWebhook:
+    """What the platform holds, or that it holds nothing, and what it tried."""
+
+    fields: Sequence[
+        tuple[str, object, str]
+    ]  # name, on the platform, as it should be where it is not
+    attempts: list[Attempt]
+    is_configured: bool
+
+
+class NotNow(Exception):
+    """No call is made for now; the message says why."""
+
+
+# What we refuse before a call.
+REFUSED = (
+    *(SecretUnreadable, configuration.NoneNotAllowed, configuration.OnlyHere),
+    authentication.BadName,
+)
+
+
+# What each button does, and says when it has worked.
+def _configure(workspace: Workspace, posted: Mapping[str, str]) -> str:
+    auth_type = posted.get("auth_type", "")
+    configuration.configure(
+        workspace,
+        auth_type=auth_type if auth_type in AuthType.values else workspace.auth_type,
+        header_name=posted.get("header_name", "").strip(),
+        parameter_name=posted.get("parameter_name", "").strip(),
+        now=timezone.now(),
+        deadline=DEADLINE,
+    )
+    return "The webhook is configured: POST to our address, authenticated, enabled."
+
+
+def _rotate(workspace: Workspace, _: Mapping[str, str]) -> str:
+    configuration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
+    return "The platform has a new secret; the old one is taken for ten more minutes."
+
+
+def _enable(workspace: Workspace, _: Mapping[str, str]) -> str:
+    _enable_it(workspace, enabled=True)
+    return "The platform delivers events again."
+
+
+def _disable(workspace: Workspace, _: Mapping[str, str]) -> str:
+    _enable_it(workspace, enabled=False)
+    return "The platform delivers no events until the webhook is enabled again."
+
+
+def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
+    workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
+    schedule.ask(WebhookMonitor.objects.filter(workspace=workspace), now=timezone.now())
+
+
+CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
+    "configure": _configure,
+    "rotate": _rotate,
+    "enable": _enable,
+    "disable": _disable,
+}
+
+
+def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
+    """Show the page; a POST asks the platform, tests our address, or changes the webhook."""
+    shown = opened(admin, request, workspace_id)
+    can_act = admin.has_change_permission(request, shown)
+    extra: dict[str, Any] = {}
+    if request.method == "POST":
+        if not can_act:
+            raise PermissionDenied
+        action = request.POST.get("action", "")
+        if action in ACTIONS:
+            ACTIONS[action](request, admin.get_queryset(request).filter(pk=workspace_id))
+            return HttpResponseRedirect(request.path)
+        if action in CHANGES:
+            if login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+                _change(request, workspace_id, action)
+            else:
+                messages.error(request, f"{login.WRONG} Nothing was changed.")
+            return HttpResponseRedirect(request.path)
+        extra = LOOKS.get(action, _try)(request, workspace_id)
+    monitor = getattr(shown, "monitor", None)
+    context = {
+        "title": f"Webhook of {shown.slug}",
+        "workspace": shown,
+        "badge": badge(*webhook_state(monitor)),
+        "monitor": monitor,
+        "drift": sorted(monitor.drift.items()) if monitor else [],
+        "facts": _facts(shown, monitor),
+        "expected": _expected(shown),
+        "auth_types": _auth_types(shown),
+        "can_act": can_act,
+        "asks_password": login.needs_password(request, timezone.now()),
+        **tabs(admin, request, workspace_id),
+        **extra,
+    }
+    return page(admin, request, "crm_sync/workspace/webhook.html", context)
+
+
+def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:
+    """Offer the ways to authenticate; none at all only where the setting allows it (S2)."""
+    return [
+        (value, str(label), value == shown.auth_type)
+        for value, label in AuthType.choices
+        if value != AuthType.NONE or settings.CALLBACK_ALLOW_NONE
+    ]
+
+
+def _expected(shown: Any) -> list[tuple[str, object]]:
+    wanted = configuration.expected(shown).items()
+    known = [(name, history.words(value)) for name, value in wanted]
+    if shown.auth_type == AuthType.NONE:
+        return [*known, ("authSecret", "none: anybody can send events")]
+    return [*known, ("authSecret", "stored" if shown.has_auth_secret else "none yet")]
+
+
+def _facts(shown: Any, monitor: WebhookMonitor | None) -> list[tuple[str, object]]:
+    now = timezone.now()
+    refused = two_lines(shown.refused_callbacks, shown.last_refusal)
+    facts: list[tuple[str, object]] = [
+        ("Refused callbacks", refused),
+        ("Last refused", exact_moment(shown.last_refusal_at, now)),
+    ]
+    if monitor is None:
+        return facts
+    if monitor.last_failure:
+        when = exact_moment(monitor.last_failure_at, now)
+        facts.insert(0, ("Last failure", two_lines(monitor.last_failure, when)))
+    if monitor.problem:
+        facts.append(("Why it cannot be read", problem_cell(monitor.problem)))
+    return [
+        ("Last poll", exact_moment(monitor.polled_at, now)),
+        ("Next poll", exact_moment(monitor.due_at, now)),
+        ("Last attempt of the platform", exact_moment(monitor.last_triggered_at, now)),
+        ("Events that only the history brought", monitor.recovered),
+        ("Failed attempts", monitor.failed),
+        *facts,
+    ]
+
+
+# --- what needs no password, for one workspace or those that are chosen in the list ---
+def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
+    """Set the webhooks as they should be; a message says of each workspace how that went."""
+    for workspace_id, slug in chosen.values_list("pk", "slug"):
+        try:
+            configuration.repair(Workspace.objects.get(pk=workspace_id), now=timezone.now())
+        except SyncError as error:
+            messages.error(request, format_html("{}: {}", slug, problem_cell(error)))
+        except REFUSED as error:
+            messages.error(request, f"{slug}: {error}")
+        else:
+            _note(request, [workspace_id], "repaired")
+            messages.success(request, f"{slug}: the webhook is set as it should be.")
+
+
+def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
+    """Have the configuration and the whole history read."""
+    mine, now = _monitors(chosen), timezone.now()
+    schedule.ask(mine, now=now)
+    _note(request, mine.values("workspace"), "asked for a poll")
+    say_when(request, mine, now=now, done="polled", at_once="A worker polls now")
+
+
+def see_failures(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
+    """Begin to count the failed attempts again."""
+    failed = _monitors(chosen).filter(failed__gt=0)
+    _note(request, list(failed.values_list("workspace", flat=True)), "failures seen")
+    messages.success(request, f"Counted from 0 again: {failed.update(failed=0)}.")
+
+
+def _monitors(chosen: QuerySet[Workspace]) -> QuerySet[WebhookMonitor]:
+    return WebhookMonitor.objects.filter(workspace__in=list(chosen.values_list("pk", flat=True)))
+
+
+def _note(request: HttpRequest, keys: Any, text: str) -> None:
+    note(request, Workspace.objects.filter(pk__in=keys).only("pk", "slug"), f"Webhook: {text}.")
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, QuerySet[Workspace]], None]] = {
+    "repair": repair,
+    "poll": poll_now,
+    "see": see_failures,
+}
+
+
+# --- what a POST does ---
+def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
+    posted = request.POST.dict()
+    text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
+    if text is not None:
+        _note(request, [workspace_id], action)
+        messages.success(request, text)
+
+
+def _ask_first(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    """Disabling loses events, so the page asks whether that is meant."""
+    return {"asks_to_disable": True}
+
+
+def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    held, now = _call(request, workspace_id, _platform_webhook), timezone.now()
+    if held is None:
+        return {}
+    return {
+        "held": held,
+        "asked": exact_moment(now, now),
+        "attempts": [_attempt(one, now) for one in held.attempts],
+    }
+
+
+def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    try:
+        steps = probe.probe(Workspace.objects.get(pk=workspace_id))
+    except SecretUnreadable as error:
+        messages.error(request, str(error))
+        return {}
+    marks = {True: badge("As it must be", "good"), False: badge("Not so", "danger")}
+    return {
+        "probe": [(marks[step.is_good], step.name, step.text) for step in steps],
+        "probe_works": all(step.is_good for step in steps),
+    }
+
+
+# What a POST shows instead of changing anything.
+LOOKS = {"ask": _ask, "try": _try, "may-disable": _ask_first}
+
+
+def _call(
+    request: HttpRequest, workspace_id: int, call: Callable[[Workspace], Result]
+) -> Result | None:
+    """Call the platform; what went wrong becomes a message, without any secret, and None."""
+    now = timezone.now()
+    try:
+        workspace = Workspace.objects.get(pk=workspace_id)
+        with workspace.calling():
+            return _limited(workspace, call, now)
+    except (NotNow, *REFUSED) as error:
+        messages.error(request, str(error))
+    except NotFoundError:
+        messages.error(request, "The platform has no webhook configured: configure it.")
+    except SyncError as error:
+        text = problem_cell(masked_problem(problem_of(error), workspace))
+        if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
+            text = format_html("{} It may have worked all the same: ask the platform.", text)
+        messages.error(request, text)
+    return None
+
+
+def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: datetime) -> Result:
+    """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
+    if workspace.is_paused(now) and workspace.paused_until:
+        problem = explain(masked_problem(workspace.problem, workspace))
+        raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
+    with slots.hold(workspace) as held:
+        if held is None:
+            raise NotNow(
+                "The workers use all calls that the workspace allows: try again in a moment."
+            )
+        return call(workspace)
+
+
+# --- what the platform holds ---
+def _platform_webhook(workspace: Workspace) -> PlatformWebhook:
+    client = workspace.client(deadline=DEADLINE)
+    try:
+        document = client.get_webhook().document
+        theirs = document if isinstance(document, dict) else {}
+        tried = attempts(workspace, client.get_triggers())
+    except NotFoundError:  # A20
+        return PlatformWebhook([], [], is_configured=False)
+    differing = history.differences(theirs, configuration.expected(workspace))
+    fields = [
+        (
+            name,
+            _moment(value) if name in MOMENTS else masked_text(history.words(value), workspace),
+            differing.get(name, {}).get("ours", ""),
+        )
+        for name, value in theirs.items()
+        if name != "authSecret"  # it is never returned (§5.2)
+    ]
+    return PlatformWebhook(fields, tried, is_configured=True)
+
+
+def _moment(value: object) -> SafeString | str:
+    return exact_moment(history.moment(value), timezone.now())
+
+
+def _attempt(one: Attempt, now: datetime) -> dict[str, Any]:
+    result = {True: badge("Arrived", "good"), False: badge("Failed", "danger")}
+    ours: object = badge("Not in the inbox", "warning")
+    if one.ours is not None:
+        ours = link(page_of(one.ours), f"Received event {one.ours.pk}")
+    return {
+        "at": moment(one.at, now),
+        "event": one.event or EMPTY,
+        "order": one.order,
+        "result": badge("Unknown") if one.is_success is None else result[one.is_success],
+        "answer": one.answer,
+        "ours": ours,
+        "state": state_badge(one.ours) if one.ours is not None else "",
+    }

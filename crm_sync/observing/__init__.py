@@ -1,0 +1,1 @@
+"""What operators watch: the health pages and the figures for Prometheus."""

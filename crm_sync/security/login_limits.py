@@ -1,0 +1,99 @@
+"""What a login may cost before it is known to be one: hashing a password takes a third of a second.
+
+Without these limits a few loops of logins take every processor of the machine (S17). Each process
+counts for itself, in bounded memory.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from crm_sync.platform import callers
+from crm_sync.security.per_minute import PerMinute
+
+AT_ONCE = 2  # hashes in one process
+FAILURES = 30  # of one address in a minute
+SOON = 2  # seconds of `Retry-After` while others are logging in
+
+log = logging.getLogger(__name__)
+hashing = threading.BoundedSemaphore(AT_ONCE)
+
+
+class TooManyLogins(Exception):
+    """A login that is refused before its password is looked at; `wait` is in seconds."""
+
+    def __init__(self, text: str, wait: int) -> None:
+        super().__init__(text)
+        self.wait = wait
+
+
+class BoundedHasher(PBKDF2PasswordHasher):
+    """Django's default hasher, at most twice at a time in a process."""
+
+    def encode(self, password: str, salt: Any, iterations: int | None = None) -> str:
+        """Hash the password.
+
+        Raises:
+            TooManyLogins: two others are being hashed.
+        """
+        if not hashing.acquire(blocking=False):
+            raise TooManyLogins("Several people are logging in at this moment.", SOON)
+        try:
+            return super().encode(password, salt, iterations)
+        finally:
+            hashing.release()
+
+
+failures = PerMinute()
+refusals = PerMinute()  # of which the first of an address is logged
+
+
+class AddressLimit:
+    """An authentication backend that knows nobody, and comes before the others."""
+
+    def authenticate(self, request: HttpRequest | None, **_: Any) -> None:
+        """Refuse an address that has failed too often, before anything is hashed.
+
+        Raises:
+            TooManyLogins: it has to wait.
+        """
+        if request is None:
+            return
+        wait = failures.wait(callers.source(request), FAILURES, time.monotonic())
+        if wait:
+            text = f"{FAILURES} failed logins within a minute came from your address."
+            raise TooManyLogins(text, max(1, round(wait)))
+
+
+class Refusals:
+    """The middleware that answers a login that is refused."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._answer = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Let the request pass."""
+        return self._answer(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer 429, and say when to try again."""
+        if not isinstance(error, TooManyLogins):
+            return None
+        where = callers.source(request)
+        if refusals.add(where, time.monotonic()) == 1:
+            log.warning("login refused: %s: %s", where, error)
+        context = admin.site.each_context(request) | {
+            "title": "Log in",
+            "text": str(error),
+            "advice": f"Try again in {error.wait} second{'' if error.wait == 1 else 's'}.",
+        }
+        answer = render(request, "crm_sync/accounts/locked_out.html", context, status=429)
+        answer.headers["Retry-After"] = str(error.wait)
+        return answer

@@ -1,0 +1,267 @@
+"""Webhooks and gaps of workspaces: what differs is repaired, what was missed is seen."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.models import Gap, WebhookMonitor, Workspace
+from crm_sync.templatetags.problems import problem_cell
+from tests.crm_sync.admin_pages import (
+    CANARY,
+    ESCAPED,
+    SECRETS,
+    client_of,
+    make_workspace,
+    queries_of,
+)
+from tests.crm_sync.polls import happen, monitor_of, poll_now
+from tests.problems import answered
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/crm_sync/workspace/"
+DRIFT = {"url": {"theirs": f"http://x.test/{CANARY}", "ours": "http://crm.test/"}}
+FROM, TO = datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
+
+
+def make_monitor(workspace: Workspace, **columns) -> WebhookMonitor:
+    if columns.get("drift"):
+        columns.setdefault("drift_since", timezone.now())
+    due_at = columns.pop("due_at", timezone.now())
+    return WebhookMonitor.objects.create(workspace=workspace, due_at=due_at, **columns)
+
+
+def make_gap(workspace: Workspace, **columns) -> Gap:
+    columns = {"why": "OVERFLOW", "began_at": FROM, "ended_at": TO, "asked": 4} | columns
+    return Gap.objects.create(workspace=workspace, noticed_at=timezone.now(), **columns)
+
+
+def tab(workspace: Workspace, name: str = "webhook") -> str:
+    return f"{LIST}{workspace.pk}/{name}/"
+
+
+def press(client: Client, workspace: Workspace, **posted) -> str:
+    """Press a button of a tab; return what it said."""
+    name = "gaps" if "gap" in posted else "webhook"
+    response = client.post(tab(workspace, name), posted, follow=True)
+    assert response.redirect_chain in ([], [(tab(workspace, name), 302)])
+    return " ".join(str(message) for message in response.context.get("messages", ()))
+
+
+def act(client: Client, action: str, *workspaces: Workspace) -> str:
+    """Do something to workspaces that are chosen in the list; return what it said."""
+    data = {"action": action, "_selected_action": [one.pk for one in workspaces]}
+    response = client.post(LIST, data, follow=True)
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def troubles(client: Client) -> list[str]:
+    """Read what waits on the overview, but what stands still because nothing runs in a test."""
+    lines = client.get("/admin/").context["attention"]
+    return [str(line.text) for line in lines if not line.is_urgent]
+
+
+def test_a_changed_webhook_is_shown_and_mended_by_one_button(box, workspace, boss):
+    box.workspace.webhook |= {"enabled": False}
+    poll_now(workspace)
+    assert troubles(boss) == ["The webhook was changed on the platform: enabled is false"]
+    text = boss.get(tab(workspace)).content.decode()
+    assert [word for word in ("enabled", "false", "Repair", "Changed") if word not in text] == []
+    assert press(boss, workspace, action="repair") == "main: the webhook is set as it should be."
+    assert box.workspace.webhook["enabled"] is True
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.change_message) == (str(workspace.pk), "Webhook: repaired.")
+    poll_now(workspace)
+    assert troubles(boss) == []
+
+
+def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
+    box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
+    why = answered("PUT /v1/webhooks", 500, "something went wrong; Internal Server Error")
+    said = act(boss, "repair", workspace)
+    assert said == f"main: {problem_cell(why)}"
+    assert "The platform is out of order at the moment." in said
+    assert not LogEntry.objects.exists()
+
+
+def test_failed_attempts_are_shown_until_they_are_seen(box, workspace, boss):
+    happen(box, 2, "DROPPED")
+    poll_now(workspace)
+    assert troubles(boss) == ["2 did not reach us; the last: no answer: The connection was lost"]
+    assert "no answer: The connection was lost" in boss.get(tab(workspace)).content.decode()
+    assert press(boss, workspace, action="see") == "Counted from 0 again: 1."
+    assert troubles(boss) == []
+    row = monitor_of(workspace)
+    assert (row.failed, row.recovered) == (0, 2)
+    assert LogEntry.objects.get().change_message == "Webhook: failures seen."
+
+
+def test_somebody_may_ask_for_a_poll(box, workspace, boss):
+    assert press(boss, workspace, action="poll") == "A worker polls now: 1."
+    assert monitor_of(workspace).is_certain
+
+
+def test_what_one_workspace_offers_can_be_done_for_several_in_the_list(box, workspace, boss):
+    other = make_workspace("other")
+    make_monitor(other, failed=2)
+    make_gap(other)
+    make_gap(workspace)
+    both = (workspace, other)
+    assert act(boss, "poll_now", *both) == "A worker polls now: 2."
+    assert act(boss, "see_failures", *both) == "Counted from 0 again: 1."
+    assert act(boss, "see_gaps", *both) == "Seen: 2."
+    assert not Gap.objects.filter(acknowledged_at=None).exists()
+    said = LogEntry.objects.filter(object_id=other.pk).values_list("change_message", flat=True)
+    assert sorted(said) == [
+        "Gaps: seen.",
+        "Webhook: asked for a poll.",
+        "Webhook: failures seen.",
+    ]
+
+
+def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
+    workspace = make_workspace()
+    gap, other = make_gap(workspace), make_gap(make_workspace("other"))
+    line = (
+        "More attempts than the history keeps: 2026-03-01 12:00:01 to 12:05:00 UTC may hide events"
+    )
+    assert troubles(boss) == [line] * 2
+    text = boss.get(tab(workspace, "gaps")).content.decode()
+    assert "2026-03-01 12:00:01 to 12:05:00 UTC" in text
+    assert "may be unknown until its next event" in text
+    with timezone.override("Europe/Zurich"):
+        assert gap.interval == "2026-03-01 13:00:01 to 13:05:00 CET"
+    press(boss, workspace, gap=other.pk)  # of another workspace
+    assert press(boss, workspace, gap=gap.pk) == "Seen: 1."
+    gap.refresh_from_db()
+    other.refresh_from_db()
+    assert (gap.acknowledged_at is not None, other.acknowledged_at) == (True, None)
+    assert troubles(boss) == [line]
+    assert press(boss, workspace, gap="") == "All of them have been seen before."
+    assert f'value="{gap.pk}"' not in boss.get(tab(workspace, "gaps")).content.decode()
+    assert LogEntry.objects.get().object_id == str(workspace.pk)
+
+
+def test_the_unseen_gaps_come_first_and_the_others_on_further_pages(boss):
+    workspace = make_workspace()
+    unseen = make_gap(workspace, began_at=None)
+    for _ in range(51):
+        make_gap(workspace, acknowledged_at=timezone.now(), ended_at=TO + timedelta(days=1))
+    pages = [boss.get(tab(workspace, "gaps"), {"page": number}) for number in (1, 2)]
+    rows = [[one["row"] for one in page.context["gaps"]] for page in pages]
+    assert (rows[0][0], [len(one) for one in rows]) == (unseen, [50, 2])
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("changed", ["a"]),
+        ("failed", ["b"]),
+        ("refused", ["c"]),
+        ("gaps", ["d"]),
+        ("none", ["c", "d"]),
+        ("", ["a", "b", "c", "d"]),
+    ],
+)
+def test_the_list_is_narrowed_to_what_is_wrong(boss, what, found):
+    make_monitor(make_workspace("a"), drift=DRIFT)
+    make_monitor(make_workspace("b"), failed=1)
+    make_workspace("c", refused_callbacks=1)
+    make_gap(make_workspace("d"))
+    make_gap(Workspace.objects.get(slug="a"), acknowledged_at=timezone.now())
+    rows = boss.get(f"{LIST}?webhook={what}").context["cl"].result_list
+    assert [row.slug for row in rows] == found
+
+
+@pytest.mark.parametrize("old", ["webhookmonitor/", "gap/?seen=no", "gap/1/change/"])
+def test_the_addresses_of_former_screens_lead_to_the_workspaces(boss, old):
+    assert boss.get(f"/admin/crm_sync/{old}", follow=True).redirect_chain == [(LIST, 302)]
+
+
+def test_the_tiles_count_them(boss):
+    make_monitor(make_workspace(), drift=DRIFT, failed=3)
+    make_monitor(make_workspace("other"), failed=2)
+    make_gap(Workspace.objects.get(slug="main"))
+    make_gap(Workspace.objects.get(slug="main"), acknowledged_at=timezone.now())
+    found = dict(boss.get("/admin/").context["groups"])["Platform"]
+    tiles = {tile.title: tile.value for tile in (*found.counted, *found.zero)}
+    found = {name: tiles[name] for name in ("Failed attempts", "Changed webhooks", "Gaps")}
+    assert found == {"Failed attempts": 5, "Changed webhooks": 1, "Gaps": 1}
+
+
+def test_no_page_loads_a_secret_or_makes_markup_of_the_platforms_words(boss, settings):
+    workspace = make_workspace()
+    make_monitor(workspace, drift=DRIFT, failed=1, last_failure=CANARY, problem=CANARY)
+    make_gap(workspace)
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    pages = [LIST, tab(workspace), tab(workspace, "gaps"), "/admin/"]
+    for address in pages:
+        response = boss.get(address)
+        text = response.content.decode()
+        assert (address, response.status_code) == (address, 200)
+        assert CANARY not in text
+        assert [name for name, secret in SECRETS.items() if secret in text] == []
+    assert ESCAPED in boss.get(tab(workspace)).content.decode()
+
+
+def test_a_secret_that_no_key_opens_is_a_message_and_no_fault(boss, settings):
+    workspace = make_workspace()
+    make_monitor(workspace)
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert "cannot be decrypted" in act(boss, "repair", workspace)
+
+
+@pytest.mark.parametrize(
+    ("button", "action"),
+    [
+        ({"action": "repair"}, "repair"),
+        ({"action": "poll"}, "poll_now"),
+        ({"action": "see"}, "see_failures"),
+        ({"gap": ""}, "see_gaps"),
+    ],
+    ids=str,
+)
+def test_who_may_only_view_changes_nothing(box, workspace, button, action):
+    WebhookMonitor.objects.update(failed=1, drift=DRIFT)
+    gap = make_gap(workspace)
+    viewer, before = client_of("crm_sync.view_workspace"), WebhookMonitor.objects.values().get()
+    box.calls.clear()
+    name = "gaps" if "gap" in button else "webhook"
+    text = viewer.get(tab(workspace, name)).content.decode()
+    assert [one for one in ('name="action"', 'name="gap"') if one in text] == []
+    assert viewer.post(tab(workspace, name), button).status_code == 403
+    act(viewer, action, workspace)
+    gap.refresh_from_db()
+    assert (WebhookMonitor.objects.values().get(), gap.acknowledged_at) == (before, None)
+    assert list(box.calls) == []
+
+
+def test_a_page_without_gaps_says_why(boss):
+    assert "No gap was found" in boss.get(tab(make_workspace(), "gaps")).content.decode()
+
+
+@pytest.mark.parametrize("address", [LIST, "gaps", "/admin/"])
+def test_it_takes_as_many_queries_for_twenty_rows_as_for_one(boss, address):
+    first = make_workspace("w")
+    address = tab(first, "gaps") if address == "gaps" else address
+
+    def fill(first_number: int, last: int) -> None:
+        for n in range(first_number, last):
+            workspace = make_workspace(f"w{n}")
+            make_monitor(workspace, drift=DRIFT, failed=1)
+            make_gap(workspace)
+            make_gap(first)
+
+    fill(0, 1)
+    one = queries_of(boss, address)
+    fill(1, 20)
+    assert queries_of(boss, address) == one
+
+
+def test_what_is_empty_has_one_mark_on_all_pages(boss, workspace):
+    page = boss.get(f"/admin/crm_sync/workspace/{workspace.pk}/change/").content.decode()
+    assert "Last problem" in page
+    assert re.findall(r">\s*-\s*<", page) == []
