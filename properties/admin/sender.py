@@ -1,6 +1,6 @@
 """Who sends feeds to a workspace: how they are read, and what becomes of what one lacks."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -12,11 +12,8 @@ from crm_sync.admin.ui.cells import EMPTY, two_lines
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin
-from crm_sync.hooks import Person
-from crm_sync.models import Workspace
-from crm_sync.security.access import within
-from properties.catalog.values import AVAILABILITY_STATES
+from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from properties.catalog.enums import AVAILABILITY_STATES
 from properties.feeds.idx.mapping import BadFlags, mapping
 from properties.imports.missing import EXEMPT
 from properties.models import Sender
@@ -77,13 +74,6 @@ class SenderForm(ModelForm):
         return data
 
 
-def own_workspaces(person: Person, field: Any) -> None:
-    """Offer the workspaces of a person, and choose the only one."""
-    field = cast("forms.ModelChoiceField[Workspace]", field)
-    field.queryset = within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
-    field.empty_label = None if field.queryset.count() == 1 else field.empty_label
-
-
 @admin.register(Sender)
 class SenderAdmin(ScopedAdmin):
     """A sender stays in its workspace, and is not deleted: its properties name it."""
@@ -132,5 +122,5 @@ class SenderAdmin(ScopedAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
         if db_field.name == "workspace" and field is not None:
-            own_workspaces(request.user, field)
+            offer_workspaces(request.user, field)
         return field

@@ -15,13 +15,13 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import moment, page_of
-from properties.admin.sync_tab import call_text, pretty
+from properties.admin.property.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
 from properties.domain import conflicts
 from properties.domain.conflicts import Decision, Resolution
 from properties.domain.unsayable import NOTE
-from properties.forms.layout import tab_of
+from properties.forms.form_tree import tab_of
 from properties.members import Member
 from properties.models import Conflict, Property
 

@@ -135,9 +135,7 @@ class ConflictAdmin(ReadOnlyAdmin):
         }
         return page(self, request, "properties/decide.html", context)
 
-    def _decided(
-        self, request: HttpRequest, shown: QuerySet[Conflict], made: list[Choice]
-    ) -> bool:
+    def _decided(self, request: HttpRequest, shown: QuerySet[Conflict], made: list[Choice]) -> bool:
         """Decide the choices; False if the person has to look at the page again first."""
         others = list(shown.exclude(decision=Decision.OPEN).order_by("path"))
         for conflict in others:
