@@ -445,7 +445,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "crm_sync.api.schema.completed",
-        "properties.api.schema.every_field",
+        "properties.api.property_schema.every_field",
     ],
 }
 

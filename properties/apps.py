@@ -13,10 +13,11 @@ class PropertiesConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
-        from properties.admin import source_state, tiles  # noqa: PLC0415
+        from properties.admin import tiles  # noqa: PLC0415
+        from properties.admin.source import source_state  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
         from properties.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
-        from properties.push import outgoing, queue  # noqa: PLC0415
+        from properties.push import queue, sync_messages  # noqa: PLC0415
         from properties.sources import source_look, source_mail  # noqa: PLC0415
 
         register(
@@ -26,7 +27,7 @@ class PropertiesConfig(AppConfig):
                     *(job.IMPORTS, queue.PROPERTIES, source_look.SOURCES, source_mail.MAILS),
                     *(recurring.PULL, recurring.SAMPLE, recurring.SWEEP),
                 ],
-                message_kinds=outgoing.KINDS,
+                message_kinds=sync_messages.KINDS,
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
                 after_connected=[recurring.begin],

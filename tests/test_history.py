@@ -38,7 +38,7 @@ OF_NOBODY_ELSE = re.compile(
 SHOWS = re.compile(
     r"_(history|live|progress|delete|refused|file|zip|materials)$"
     r"|^/admin/(\w+/\w+/|search/|login/)?$|/(live|search|start|calendar|template\.\w+)/?$"
-    r"|/personsettings/|/calendar/address/|/placement/begin/|conflict (keep|take)|conflict_change"
+    r"|/personsettings/|/calendar/address/|/placement/begin/|conflict decide|conflict_change"
 )
 # What changes something only on a platform, or in another state of the row: the test of its line.
 CANCELLED = (
@@ -57,6 +57,10 @@ RELEASED = (
     "properties/test_imports_admin.py",
     "test_a_file_is_handed_in_looked_at_released_and_imported",
 )
+DECIDED = (
+    "properties/test_conflict_page.py",
+    "test_one_side_for_all_is_shown_first_and_the_body_that_is_shown_goes_out",
+)
 CONNECTED = (
     "crm_sync/test_admin_credentials.py",
     "test_a_workspace_is_connected_after_the_platform_was_asked",
@@ -72,6 +76,8 @@ ELSEWHERE = {
         "crm_sync/test_admin_credentials.py",
         "test_new_credentials_replace_the_old_ones_and_the_log_has_no_value",
     ),
+    "/admin/properties/conflict/decide/": DECIDED,
+    "properties_conflict_decide": DECIDED,
     "properties_import_columns": (
         "properties/feeds/test_imports_columns.py",
         "test_what_a_person_says_is_kept_with_a_new_sender_and_imported",

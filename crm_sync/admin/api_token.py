@@ -27,10 +27,9 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import page, secret_page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.admin.ui.scope import note
+from crm_sync.admin.ui.scope import note, offer_workspaces
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
-from crm_sync.security.access import own_workspaces
 
 USUAL_LIFE = timedelta(days=365)
 
@@ -55,8 +54,7 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.request = request
-        field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
-        field.queryset = own_workspaces(request.user)
+        offer_workspaces(request.user, self.fields["workspace"])
         for scope in hooks.plugged().api_scopes:
             self.fields[scope.name] = forms.BooleanField(
                 label=f"It may {scope.meaning[:1].lower()}{scope.meaning[1:]}",

@@ -1,11 +1,11 @@
 """The screens of the properties: the list, and the page with its form and what is in step."""
 
-from properties.admin.conflict import ConflictAdmin
+from properties.admin.conflict.conflict import ConflictAdmin
 from properties.admin.drift import DriftCheckAdmin
-from properties.admin.import_ import ImportAdmin
-from properties.admin.property import PropertyAdmin
+from properties.admin.import_.import_ import ImportAdmin
+from properties.admin.property.property import PropertyAdmin
 from properties.admin.sender import SenderAdmin
-from properties.admin.source import SourceAdmin
+from properties.admin.source.source import SourceAdmin
 
 __all__ = [
     "ConflictAdmin",

@@ -1,6 +1,6 @@
 """Who sends feeds to a workspace: how they are read, and what becomes of what one lacks."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -12,11 +12,8 @@ from crm_sync.admin.ui.cells import EMPTY, two_lines
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin
-from crm_sync.hooks import Person
-from crm_sync.models import Workspace
-from crm_sync.security.access import own_workspaces
-from properties.catalog.values import AVAILABILITY_STATES
+from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from properties.catalog.enums import AVAILABILITY_STATES
 from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.imports.missing_properties import EXEMPT
 from properties.models import Sender
@@ -75,13 +72,6 @@ class SenderForm(ModelForm):
             except BadFlags as error:
                 self.add_error("flags", str(error))
         return data
-
-
-def offer_workspaces(person: Person, field: Any) -> None:
-    """Offer the workspaces of a person, and choose the only one."""
-    field = cast("forms.ModelChoiceField[Workspace]", field)
-    field.queryset = own_workspaces(person)
-    field.empty_label = None if field.queryset.count() == 1 else field.empty_label
 
 
 @admin.register(Sender)

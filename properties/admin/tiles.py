@@ -12,7 +12,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import span
-from properties.admin.sync_tab import TONES, state_badge
+from properties.admin.property.sync_tab import TONES, state_badge
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck, Property

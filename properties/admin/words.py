@@ -10,7 +10,7 @@ from crm_sync.admin.ui.cells import EMPTY
 from properties.catalog import Field, Kind, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import MONEY
-from properties.forms.values import choice_name, unit
+from properties.forms.input_values import choice_name, unit
 
 NOT_THERE = "(not there)"  # a member that only the other value has
 

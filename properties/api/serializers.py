@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from crm_sync.platform.problems import explain
-from properties.api.schema import READ
+from properties.api.property_schema import READ
 from properties.domain.difference import smallest_patch
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState

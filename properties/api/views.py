@@ -21,8 +21,8 @@ from crm_sync.api.body import Strict
 from crm_sync.api.errors import Refused
 from crm_sync.api.views import WITHOUT_READ, NewestFirst, Pages, View
 from crm_sync.platform import references
-from properties.api.changes import Misshapen, patched, replaced
-from properties.api.schema import BODY
+from properties.api.property_changes import Misshapen, patched, replaced
+from properties.api.property_schema import BODY
 from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
 from properties.domain.editing import Invalid, Outdated, create, edit
 from properties.merge import Document, Leaves

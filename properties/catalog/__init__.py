@@ -3,15 +3,15 @@
 It drives the form, the validation, the difference that is pushed, the feeds and the documentation.
 Pure: no Django, no I/O.
 
-field       what the catalog says of a field           comparison  when two values are the same
+field       what the catalog says of a field           equality    when two values are the same
 fields      the table of all fields                   sending     what may travel
-values      the values of the enums                    validation  what the platform would refuse
+enums       the values of the enums                   validation  what the platform would refuse
 lookup      find a field, name it for people           instants    read dates and times
 unknown     how many unknown names are kept            ranges      which numbers a field can mean
-reading     what a text says, for every reader         numbers     how people write numbers
+parsing     what a text says, for every reader         numbers     how people write numbers
 """
 
-from properties.catalog.comparison import equal, is_empty
+from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
 from properties.catalog.lookup import (
     FIELDS,

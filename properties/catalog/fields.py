@@ -9,7 +9,7 @@ names, limits and enums mean and where they come from stands in docs/interface.m
 import dataclasses
 from typing import Any
 
-from properties.catalog import values
+from properties.catalog import enums
 from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
 
 STRING, TEXT, INTEGER, DECIMAL = Kind.STRING, Kind.TEXT, Kind.INTEGER, Kind.DECIMAL
@@ -85,7 +85,7 @@ def _links(prefix: str) -> list[Field]:
 
 
 def _characteristics(source: NameSource, names: str) -> list[Field]:
-    return _each(names, ENUM, source, within="characteristics.", enum=values.THREE_STATES)
+    return _each(names, ENUM, source, within="characteristics.", enum=enums.THREE_STATES)
 
 
 _AMENITIES = """
@@ -114,7 +114,7 @@ _TABLE = {
     "Core": [
         _f("id", STRING, PLATFORM, limit=NO_LIMIT, read_only=True),
         _f("title", STRING, PLATFORM),
-        _f("propertyType", ENUM, INFERRED, enum=values.PROPERTY_TYPES),
+        _f("propertyType", ENUM, INFERRED, enum=enums.PROPERTY_TYPES),
         *_address("address", PLATFORM),
     ],
     "References": [
@@ -122,19 +122,19 @@ _TABLE = {
         *_each("parentRealtyReferenceId objectReferenceId", STRING, PLATFORM),
         _f("swissReferences", MERGED_OBJECT, PLATFORM),
         *_each("egid ewid egrid", STRING, SWISSRETS, within="swissReferences."),
-        _f("swissReferences.minergieCertification", ENUM, SWISSRETS, enum=values.MINERGIE_LABELS),
+        _f("swissReferences.minergieCertification", ENUM, SWISSRETS, enum=enums.MINERGIE_LABELS),
         _f("swissReferences.minergieId", STRING, INFERRED),
     ],
     "Availability": [
-        _f("availabilityState", ENUM, PLATFORM, enum=values.AVAILABILITY_STATES),
+        _f("availabilityState", ENUM, PLATFORM, enum=enums.AVAILABILITY_STATES),
         *_each("availabilityStartAt availabilityExpiresAt", DATETIME, PLATFORM),
     ],
     "Classification": [
-        _f("propertyCategories", ENUM_LIST, PLATFORM, enum=values.PROPERTY_CATEGORIES),
-        _f("developmentState", ENUM, PLATFORM, enum=values.DEVELOPMENT_STATES),
+        _f("propertyCategories", ENUM_LIST, PLATFORM, enum=enums.PROPERTY_CATEGORIES),
+        _f("developmentState", ENUM, PLATFORM, enum=enums.DEVELOPMENT_STATES),
         _f("buildingZones", STRING, PLATFORM),
-        _f("conditions", ENUM_LIST, PLATFORM, enum=values.CONDITIONS),
-        _f("constructionMethod", ENUM, PLATFORM, enum=values.CONSTRUCTION_METHODS),
+        _f("conditions", ENUM_LIST, PLATFORM, enum=enums.CONDITIONS),
+        _f("constructionMethod", ENUM, PLATFORM, enum=enums.CONSTRUCTION_METHODS),
         _f("isFurnished", BOOLEAN, PLATFORM),
     ],
     "Areas and counts": [
@@ -154,29 +154,27 @@ _TABLE = {
         _f("isMultiStoryPlan", BOOLEAN, PLATFORM),
     ],
     "Heating and energy": [
-        _f("heatingType", ENUM, PLATFORM, enum=values.HEATING_TYPES),
-        _f("heatingDistribution", ENUM, PLATFORM, enum=values.HEATING_DISTRIBUTIONS),
+        _f("heatingType", ENUM, PLATFORM, enum=enums.HEATING_TYPES),
+        _f("heatingDistribution", ENUM, PLATFORM, enum=enums.HEATING_DISTRIBUTIONS),
         _f("isHydraulicBalancingDone", BOOLEAN, PLATFORM),
         _f("energyCertificate", MERGED_OBJECT, PLATFORM),
-        _f(
-            "energyCertificate.availability", ENUM, INFERRED, enum=values.CERTIFICATE_AVAILABILITIES
-        ),
-        _f("energyCertificate.type", ENUM, INFERRED, enum=values.CERTIFICATE_TYPES),
-        _f("energyCertificate.creationPeriod", ENUM, INFERRED, enum=values.CERTIFICATE_PERIODS),
+        _f("energyCertificate.availability", ENUM, INFERRED, enum=enums.CERTIFICATE_AVAILABILITIES),
+        _f("energyCertificate.type", ENUM, INFERRED, enum=enums.CERTIFICATE_TYPES),
+        _f("energyCertificate.creationPeriod", ENUM, INFERRED, enum=enums.CERTIFICATE_PERIODS),
         *_each("issuedAt validUntil", DATE, INFERRED, within="energyCertificate."),
-        _f("energyCertificate.buildingUse", ENUM, INFERRED, enum=values.BUILDING_USES),
+        _f("energyCertificate.buildingUse", ENUM, INFERRED, enum=enums.BUILDING_USES),
         _f(
             "energyCertificate.energyEfficiencyClass",
             ENUM,
             INFERRED,
-            enum=values.EFFICIENCY_CLASSES,
+            enum=enums.EFFICIENCY_CLASSES,
         ),
         _f("energyCertificate.thermalCharacteristic", DECIMAL, INFERRED, "kWh/(m2*a)"),
         _f("energyCertificate.thermalCharacteristicElectricity", DECIMAL, INFERRED, "kWh/(m2*a)"),
         _f("energyCertificate.thermalCharacteristicHeating", DECIMAL, INFERRED, "kWh/(m2*a)"),
         _f("energyCertificate.co2Emissions", DECIMAL, INFERRED, "kg/(m2*a)"),
         _f("energyCertificate.isWarmWaterIncluded", BOOLEAN, INFERRED),
-        _f("energyCertificate.energySources", ENUM_LIST, INFERRED, enum=values.ENERGY_SOURCES),
+        _f("energyCertificate.energySources", ENUM_LIST, INFERRED, enum=enums.ENERGY_SOURCES),
         _f("energyCertificate.constructionYear", INTEGER, INFERRED, "year"),
     ],
     "Prices": [
@@ -185,14 +183,14 @@ _TABLE = {
         _f("prices.buy", OBJECT, SWISSRETS),
         *_each("price extra", DECIMAL, SWISSRETS, MONEY, within="prices.buy."),
         _f("prices.buy.wirPercentage", DECIMAL, SWISSRETS, "%"),
-        _f("prices.buy.referring", ENUM, SWISSRETS, enum=values.PRICE_REFERENCES),
+        _f("prices.buy.referring", ENUM, SWISSRETS, enum=enums.PRICE_REFERENCES),
         _f("prices.rent", OBJECT, SWISSRETS),
         *_each("gross net extra", DECIMAL, SWISSRETS, MONEY, within="prices.rent."),
-        _f("prices.rent.interval", ENUM, SWISSRETS, enum=values.INTERVALS),
-        _f("prices.rent.referring", ENUM, SWISSRETS, enum=values.PRICE_REFERENCES),
+        _f("prices.rent.interval", ENUM, SWISSRETS, enum=enums.INTERVALS),
+        _f("prices.rent.referring", ENUM, SWISSRETS, enum=enums.PRICE_REFERENCES),
         _f("prices.deposit", OBJECT, SWISSRETS),
         _f("prices.deposit.amount", DECIMAL, SWISSRETS, MONEY),
-        _f("prices.deposit.type", ENUM, SWISSRETS, enum=values.DEPOSIT_TYPES),
+        _f("prices.deposit.type", ENUM, SWISSRETS, enum=enums.DEPOSIT_TYPES),
         _f("prices.auction", OBJECT, SWISSRETS),
         _f("prices.auction.startPrice", DECIMAL, SWISSRETS, MONEY),
         *_each("startDate expiration", DATETIME, SWISSRETS, within="prices.auction."),
@@ -201,13 +199,13 @@ _TABLE = {
             "prices.additionalOffers[].type",
             ENUM,
             SWISSRETS,
-            enum=values.ADDITIONAL_OFFER_TYPES,
+            enum=enums.ADDITIONAL_OFFER_TYPES,
             required=True,
         ),
         _f("prices.additionalOffers[].price", DECIMAL, SWISSRETS, MONEY, required=True),
-        _f("prices.additionalOffers[].interval", ENUM, SWISSRETS, enum=values.INTERVALS),
+        _f("prices.additionalOffers[].interval", ENUM, SWISSRETS, enum=enums.INTERVALS),
         _f("commissions", OBJECT_LIST, PLATFORM),
-        _f("commissions[].payer", ENUM, INFERRED, enum=values.PAYERS),
+        _f("commissions[].payer", ENUM, INFERRED, enum=enums.PAYERS),
         _f("commissions[].percentage", DECIMAL, INFERRED, "%"),
         _f("commissions[].amount", DECIMAL, INFERRED, MONEY),
         _f("commissions[].isVatIncluded", BOOLEAN, INFERRED),
@@ -215,7 +213,7 @@ _TABLE = {
         _f("heatingCosts", DECIMAL, INFERRED, MONEY),
         _f("isHeatingCostsIncluded", BOOLEAN, INFERRED),
         _f("rentalIncome", DECIMAL, INFERRED, MONEY),
-        _f("rentalIncomeInterval", ENUM, INFERRED, enum=values.INCOME_INTERVALS),
+        _f("rentalIncomeInterval", ENUM, INFERRED, enum=enums.INCOME_INTERVALS),
     ],
     "Amenities": [
         _f("characteristics", MERGED_OBJECT, PLATFORM),
@@ -249,10 +247,10 @@ _TABLE = {
         _f("publishers[].promotions[].start", DATETIME, SWISSRETS, required=True),
         _f("publishers[].promotions[].expiration", DATETIME, SWISSRETS, required=True),
         _f("parkingLots", OBJECT_LIST, PLATFORM),
-        _f("parkingLots[].type", ENUM, INFERRED, enum=values.PARKING_TYPES),
+        _f("parkingLots[].type", ENUM, INFERRED, enum=enums.PARKING_TYPES),
         _f("parkingLots[].count", INTEGER, INFERRED, "count"),
         *_each("rentPrice buyPrice", DECIMAL, INFERRED, MONEY, within="parkingLots[]."),
-        _f("parkingLots[].interval", ENUM, INFERRED, enum=values.INTERVALS),
+        _f("parkingLots[].interval", ENUM, INFERRED, enum=enums.INTERVALS),
         *_links("virtualTourLinks"),
         *_links("videoLinks"),
         _f("owner", OBJECT, INFERRED),
@@ -283,7 +281,7 @@ _TABLE = {
     ],
     # The interface document names none of these, but feeds carry them.
     "Extra": [
-        _f("offerType", ENUM, SWISSRETS, enum=values.OFFER_TYPES),
+        _f("offerType", ENUM, SWISSRETS, enum=enums.OFFER_TYPES),
         *_each("areaBwf areaNwf areaPropertyLand", DECIMAL, SWISSRETS, "m2"),
         _f("floor", INTEGER, SWISSRETS),
         _f("numberOfFloors", INTEGER, SWISSRETS, "count"),

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from properties.catalog.comparison import is_empty
+from properties.catalog.equality import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.lookup import find
 from properties.merge import UNSENDABLE

@@ -9,8 +9,8 @@ from functools import partial
 
 from crm_sync.platform import references
 from crm_sync.text import quoted
-from properties.catalog import reading
-from properties.catalog.comparison import is_empty
+from properties.catalog import parsing
+from properties.catalog.equality import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
@@ -128,7 +128,7 @@ def _unstorable(path: str, value: object) -> Iterator[FieldFault]:
 
 def _unread(field: Field, value: object) -> str | None:
     """Return why a text can be no value of a field: the words with which every reader refuses."""
-    return reading.fault(field, value) if isinstance(value, str) else None
+    return parsing.fault(field, value) if isinstance(value, str) else None
 
 
 def _boolean_fault(field: Field, value: object) -> str | None:

@@ -29,7 +29,7 @@ from properties.catalog import (
     validate,
     within_limit,
 )
-from properties.domain import history, unsayable
+from properties.domain import field_history, unsayable
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
@@ -124,10 +124,10 @@ def _write(
             **first,
         )
         if done:
-            history.record(property_, before, real, note=note, **by)
+            field_history.record(property_, before, real, note=note, **by)
             over = real.keys() - {one.path for one in asked}
-            history.close_conflicts(property_, {path: real[path] for path in over}, **by)
-            history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
+            field_history.close_conflicts(property_, {path: real[path] for path in over}, **by)
+            field_history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
     return bool(done)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from properties import catalog
-from properties.catalog import reading
+from properties.catalog import parsing
 from properties.catalog.numbers import Unreadable, number, whole
 from properties.feeds import limits
 
@@ -113,7 +113,7 @@ def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
     if form := _FORMS.get(field.path):
         return form(value)
     if field.kind is catalog.Kind.DATETIME:
-        return _read(partial(reading.moment, zone=zone), value)
+        return _read(partial(parsing.moment, zone=zone), value)
     return value
 
 
@@ -124,7 +124,7 @@ def _word(field: catalog.Field, word: Any) -> Any:
     """
     said = constant(word)
     if said not in field.enum and field.is_characteristic:
-        said = reading.read(field, said, UTC)
+        said = parsing.read(field, said, UTC)
     if said in field.enum:
         return said
     if said == catalog.UNKNOWN:
@@ -170,8 +170,8 @@ def _read(read: Callable[[str], Any], value: Any) -> Any:
 _BY_KIND: dict[catalog.Kind, Callable[[Any], Any]] = {
     catalog.Kind.STRING: _in_one_line,
     catalog.Kind.TEXT: _text,
-    catalog.Kind.BOOLEAN: partial(_read, reading.yes_or_no),
-    catalog.Kind.DATE: partial(_read, reading.day),
+    catalog.Kind.BOOLEAN: partial(_read, parsing.yes_or_no),
+    catalog.Kind.DATE: partial(_read, parsing.day),
 }
 
 

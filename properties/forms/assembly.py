@@ -6,7 +6,7 @@ stored leaf, so members that no input shows stay as they are.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,18 +85,3 @@ def _put(holder: Any, path: list[str | int], value: Any) -> Any:
     else:
         members[step] = inner
     return members
-
-
-def unknown(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield path and value of all that the catalog does not know: kept, and shown as it is."""
-    for name, value in document.items():
-        path = f"{prefix}{name}"
-        field = find(path)
-        if field is None:
-            yield path, value
-        elif field.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
-            yield from unknown(value, f"{path}.")
-        elif field.kind is Kind.OBJECT_LIST and isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, dict):
-                    yield from unknown(item, f"{path}[{index}].")

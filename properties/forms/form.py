@@ -16,10 +16,10 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from crm_sync.admin.ui.scope import offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
-from crm_sync.security.access import within
 from crm_sync.text import capitalized
 from properties import merge
 from properties.catalog import (
@@ -35,11 +35,11 @@ from properties.catalog import (
 )
 from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.domain.editing import create, edit
-from properties.forms import assembly, layout
+from properties.forms import assembly, form_tree
+from properties.forms.form_tree import REFERENCE
+from properties.forms.input_values import unit
 from properties.forms.inputs import Input
-from properties.forms.layout import REFERENCE
 from properties.forms.question import Question, newer
-from properties.forms.values import unit
 from properties.models import Change, Property
 
 SHOWN = "shown"  # the hidden input with what the page showed
@@ -66,7 +66,8 @@ class PropertyForm(forms.Form):
         self.changes: dict[str, Any] = {}  # leaf to new value, once the form is valid
         self.questions: list[Question] = []  # about leaves that somebody else changed meanwhile
         self.document = self._document_shown()
-        self.layout = layout.tabs(self.document)
+        rooms = self.instance.observed.get("rooms") or self.instance.desired.get("rooms")
+        self.tree = form_tree.tabs(self.document, rooms=rooms, creating=self.creating)
         self._add_keys()
         self._add_inputs()
         for name in self.fields if locked else ():
@@ -127,12 +128,12 @@ class PropertyForm(forms.Form):
     def _add_keys(self) -> None:
         """Add what identifies the property: to be chosen on creation only."""
         if self.creating:
-            every = Workspace.objects.only("slug").order_by("slug")  # S5: no secrets
             self.fields[WORKSPACE] = forms.ModelChoiceField(
-                within(self.person, every, "pk"),
+                Workspace.objects.none(),
                 empty_label="Select a workspace",
                 widget=UnfoldAdminSelectWidget(),
             )
+            offer_workspaces(self.person, self.fields[WORKSPACE])
         else:
             self.fields[SHOWN] = forms.CharField(
                 required=False, initial=self._signed(), widget=forms.HiddenInput
@@ -146,7 +147,7 @@ class PropertyForm(forms.Form):
     def _add_inputs(self) -> None:
         prices = self.document.get("prices")
         currency = prices.get("currency") if isinstance(prices, dict) else None
-        for block in (block for tab in self.layout for block in tab.blocks):
+        for block in (block for tab in self.tree for block in tab.blocks):
             for place in block.all_places:
                 self.fields[place.path] = Input(
                     place.row,
@@ -162,7 +163,7 @@ class PropertyForm(forms.Form):
         self.fields[REFERENCE].disabled = not self.creating
         self.fields[REFERENCE].required = self.creating
 
-    def _stored_at(self, place: layout.InputPlace) -> Any:
+    def _stored_at(self, place: form_tree.InputPlace) -> Any:
         """Return what the page shows at an input; the entries of a map have no path of theirs."""
         leaf = leaf_of(place.path)
         field = find(leaf)
@@ -232,10 +233,10 @@ class PropertyForm(forms.Form):
             return False
         rows = assembly.pairs(self.document.get(leaf))
         seen: set[str] = set()
-        for index in range(len(rows) + layout.BLANK_ROWS):
+        for index in range(len(rows) + form_tree.BLANK_ROWS):
             old = rows[index] if index < len(rows) else {}
-            at = {part: f"{leaf}[{index}].{part}" for part in layout.MAP_MEMBERS}
-            name, value = (touched.get(at[part], old.get(part)) for part in layout.MAP_MEMBERS)
+            at = {part: f"{leaf}[{index}].{part}" for part in form_tree.MAP_MEMBERS}
+            name, value = (touched.get(at[part], old.get(part)) for part in form_tree.MAP_MEMBERS)
             if index in removed or (name is None and value is None):
                 continue
             if not name:

@@ -1,6 +1,5 @@
 """One field of the catalog as one input of the form."""
 
-import json
 from typing import Any, cast
 
 from django import forms
@@ -13,7 +12,7 @@ from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
 from crm_sync.text import capitalized
 from properties.catalog import Field, Kind
 from properties.catalog.numbers import Unreadable
-from properties.forms import values
+from properties.forms import input_values
 
 # A page has some 215 inputs, and the look's own classes are 540 characters each.
 CLASS = "ps-input"
@@ -68,7 +67,7 @@ class Input(forms.Field):
         self.zone = timezone.get_default_timezone()
         is_moment = row.kind is Kind.DATETIME
         self.unit = timezone.get_default_timezone_name() if is_moment else unit
-        self.shown = values.shown(row.kind, stored, self.zone)
+        self.shown = input_values.shown(row.kind, stored, self.zone)
         self.is_wide = row.kind in _LONG or row.kind is Kind.ENUM_LIST
         super().__init__(required=False, label=label, initial=self.shown, widget=_widget(self))
 
@@ -76,7 +75,7 @@ class Input(forms.Field):
         """Tell whether somebody touched it; what was not posted at all was not."""
         if self.disabled or data is None:
             return False
-        return not values.same(self.row.kind, self.shown, data)
+        return not input_values.same(self.row.kind, self.shown, data)
 
     def clean(self, value: Any) -> Any:
         """Return the value for the wire, None where it was cleared."""
@@ -85,14 +84,14 @@ class Input(forms.Field):
         if self.row.kind is Kind.ENUM_LIST:
             return self._ordered(value)
         try:
-            return values.read(self.row, value, self.zone, self.unit)
+            return input_values.read(self.row, value, self.zone, self.unit)
         except Unreadable as error:
             raise ValidationError(capitalized(str(error))) from None
 
     def _ordered(self, chosen: list[str]) -> list[Any] | None:
         """Keep the order of what was there already (the main category stands first)."""
         stored = self.stored if isinstance(self.stored, list) else []
-        texts = values.shown(Kind.ENUM_LIST, stored, self.zone)
+        texts = input_values.shown(Kind.ENUM_LIST, stored, self.zone)
         kept = [item for item, text in zip(stored, texts, strict=True) if text in chosen]
         return kept + [text for text in chosen if text not in texts] or None
 
@@ -109,12 +108,14 @@ def _widget(field: Input) -> forms.Widget:
     if isinstance(shown, list):
         return _many(row, shown)
     odd = [] if shown in ("", *row.enum) else [shown]
-    offered = [NOTHING, *values.choices(row.enum, []), *values.choices((), odd)]
+    offered = [NOTHING, *input_values.choices(row.enum, []), *input_values.choices((), odd)]
     if row.is_characteristic:
         return ThreeState(choices=offered)
     if row.kind is Kind.BOOLEAN:
         known = [("true", "Yes"), ("false", "No")]
-        kept = [(shown, f"{shown} {values.NEWER}")] if shown not in ("", "true", "false") else []
+        kept = (
+            [(shown, f"{shown} {input_values.NEWER}")] if shown not in ("", "true", "false") else []
+        )
         return _one([NOTHING, *known, *kept])
     if row.kind is Kind.ENUM:
         return _one(offered)
@@ -128,7 +129,9 @@ def _one(offered: list[tuple[str, str]]) -> forms.Widget:
 def _many(row: Field, shown: list[str]) -> forms.Widget:
     # Select2 measures a hidden tab as 0 wide, unless the width is said.
     attrs = {"style": "width: 100%", "data-placeholder": "None"}
-    return _typed(UnfoldAdminSelect2MultipleWidget(attrs, choices=values.choices(row.enum, shown)))
+    return _typed(
+        UnfoldAdminSelect2MultipleWidget(attrs, choices=input_values.choices(row.enum, shown))
+    )
 
 
 def _text(row: Field, shown: str) -> forms.Widget:
@@ -141,7 +144,7 @@ def _text(row: Field, shown: str) -> forms.Widget:
         return forms.Textarea(attrs | {"rows": rows})
     if row.kind in {Kind.INTEGER, Kind.DECIMAL}:
         attrs["inputmode"] = "decimal" if row.kind is Kind.DECIMAL else "numeric"
-    if row.kind in {Kind.DATE, Kind.DATETIME} and values.is_moment(row.kind, shown):
+    if row.kind in {Kind.DATE, Kind.DATETIME} and input_values.is_moment(row.kind, shown):
         attrs["type"] = "date" if row.kind is Kind.DATE else "datetime-local"
     widget = forms.TextInput(attrs)
     widget.input_type = attrs.get("type", "text")
@@ -151,8 +154,3 @@ def _text(row: Field, shown: str) -> forms.Widget:
 def _typed(widget: Any) -> forms.Widget:
     """Give an untyped widget of the look a type."""
     return cast(forms.Widget, widget)
-
-
-def as_text(value: Any) -> str:
-    """Return a value of the wire in one line for a person."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

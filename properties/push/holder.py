@@ -18,12 +18,12 @@ from crm_sync.platform.errors import RejectedError
 from crm_sync.work.leases import Claim, LeaseLost
 from properties import merge
 from properties.catalog import READ_ONLY
-from properties.domain import history
+from properties.domain import field_history
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.observation import Observation
-from properties.push import outgoing
+from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
 UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING)  # it goes on, as urgent as it was
@@ -104,14 +104,14 @@ class Holder:
     def _finish(self, columns: Columns, revision: int) -> bool:
         """End the push of the revision that was read, and tell of it in the same transaction."""
         now, row = self.clock(), with_columns(self.row, columns | RELEASED)
-        message = outgoing.message(row, self.wanted, now=now)
+        message = sync_messages.message(row, self.wanted, now=now)
         with ExitStack() as around:
             if message:
                 around.enter_context(transaction.atomic())
-                columns = columns | {"told": outgoing.mark(message.data["state"], row)}
+                columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
             is_written = self.claim.finish_if(columns, revision=revision)
             if is_written and message:
-                outgoing.tell(row, message, now=now)
+                sync_messages.tell(row, message, now=now)
         return is_written
 
 
@@ -121,13 +121,13 @@ def _keep(seen: Observation, row: Property) -> None:
         return
     changes = {path: value for path, value in seen.adopted.items() if path not in READ_ONLY}
     before = merge.leaves(row.desired)
-    history.record(row, before, changes, origin=Origin.PLATFORM, now=seen.at)
+    field_history.record(row, before, changes, origin=Origin.PLATFORM, now=seen.at)
     ours = merge.leaves(seen.columns.get("desired", row.desired))
     agreed = {path: ours.get(path) for path in seen.agreed}
-    history.close_conflicts(row, agreed, origin=Origin.PLATFORM, now=seen.at)
+    field_history.close_conflicts(row, agreed, origin=Origin.PLATFORM, now=seen.at)
     for clash in seen.clashes:
         policy = Workspace.ConflictPolicy.ASK if clash.path in seen.asked else seen.policy
-        history.note_conflicts(row, [clash], policy, now=seen.at)
+        field_history.note_conflicts(row, [clash], policy, now=seen.at)
 
 
 def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:

@@ -35,7 +35,7 @@ def disagree(box, drain_all) -> Property:
     return row
 
 
-def test_an_agent_decides_member_by_member_and_sees_what_stands_then(
+def test_an_agent_decides_member_by_member_and_sees_the_result_first(
     visit,
     box,
     stock,  # noqa: F811
@@ -55,7 +55,9 @@ def test_an_agent_decides_member_by_member_and_sees_what_stands_then(
     page.wait_for_selector("text=Still open: 2.")
     drain_all()
     assert remote(box, "MH-1001")["prices"]["rent"] == rent | {"gross": 2400, "extra": 99}
-    page.get_by_role("button", name="Take theirs for all 2").click()
+    page.get_by_role("button", name="Choose theirs for all 2").click()
+    page.wait_for_selector("text=Nothing stays open.")
+    page.click("text=Decide what is chosen")
     page.wait_for_selector("text=Decided: 2.")
     assert not Conflict.objects.filter(decision="").exists()
     assert (window.foreign, window.errors) == ([], [])

@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties.admin import exporting
+from properties.admin.property import export_actions
 from properties.domain.editing import create
 from properties.feeds import open_feed
 from properties.feeds.table.table_writer import write_xlsx
@@ -139,7 +139,7 @@ def large_export(rf, admin_user):
         request = rf.post(LIST)
         request.user, request.session = admin_user, {}
         request._messages = FallbackStorage(request)
-        response = exporting.export(request, chosen, suffix, patience=0.0)
+        response = export_actions.export(request, chosen, suffix, patience=0.0)
         return response, [str(m) for m in request._messages]
 
     return start

@@ -272,7 +272,7 @@ def test_text_from_outside_is_escaped_wherever_it_is_shown(admin_client, admin_u
         f"{LIST}{row.pk}/history/{change.pk}/undo/",
         f"{LIST}batch/{batch.pk}/",
         f"{LIST}batch/{running.pk}/",
-        f"/admin/properties/conflict/property/{row.pk}/",
+        f"/admin/properties/conflict/decide/{row.pk}/",
         "/admin/properties/conflict/",
     )
     for url in urls:
@@ -315,7 +315,8 @@ def test_a_viewer_can_trigger_nothing_at_any_address(viewer, flat):
         undo,
         f"{LIST}{flat.pk}/read/",
         f"{LIST}batch/{batch.pk}/",
-        f"/admin/properties/conflict/property/{flat.pk}/",
+        "/admin/properties/conflict/decide/",
+        f"/admin/properties/conflict/decide/{flat.pk}/",
     ):
         assert viewer.post(url, {"decision": "OURS", "seen": ""}).status_code == 403, url
     conflict.refresh_from_db()

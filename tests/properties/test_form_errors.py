@@ -162,7 +162,7 @@ def test_what_the_platform_refused_stands_at_its_field_and_is_counted(admin_clie
     force(flat, problem=problem)
     response = admin_client.get(address(flat.pk))
     tabs = response.context["tabs"]
-    fields = [field for tab in tabs for block in tab.blocks for field in block.fields]
+    fields = [field for tab in tabs for block in tab.blocks for field in block.places]
     assert {field.bound.name: field.problems for field in fields if field.problems} == {
         "displayReferenceId": ["The platform refused it: too long there"],
         "prices.rent.gross": ["The platform refused it: gross is odd"],

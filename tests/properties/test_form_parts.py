@@ -1,4 +1,4 @@
-"""The pure parts of the form: values to inputs and back, inputs into leaves, the layout."""
+"""The pure parts of the form: values to inputs and back, inputs into leaves, the form_tree."""
 
 from datetime import UTC
 from zoneinfo import ZoneInfo
@@ -7,7 +7,7 @@ import pytest
 
 from properties.catalog import FIELDS, Kind, leaf_of
 from properties.catalog.numbers import Unreadable
-from properties.forms import assembly, layout, values
+from properties.forms import assembly, form_tree, input_values
 
 ZURICH = ZoneInfo("Europe/Zurich")
 FIELD = {field.kind: field for field in FIELDS.values()} | {Kind.DECIMAL: FIELDS["areaBwf"]}
@@ -30,9 +30,9 @@ FIELD = {field.kind: field for field in FIELDS.values()} | {Kind.DECIMAL: FIELDS
     ],
 )
 def test_a_value_comes_back_from_its_input_as_it_went_in(kind, value, shown):
-    assert values.shown(kind, value, ZURICH) == shown
-    assert values.read(FIELD[kind], shown, ZURICH) == value
-    assert values.same(kind, shown, shown.replace("\n", "\r\n"))
+    assert input_values.shown(kind, value, ZURICH) == shown
+    assert input_values.read(FIELD[kind], shown, ZURICH) == value
+    assert input_values.same(kind, shown, shown.replace("\n", "\r\n"))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_value_comes_back_from_its_input_as_it_went_in(kind, value, shown):
     ],
 )
 def test_what_people_type_is_understood(kind, text, value):
-    assert values.read(FIELD[kind], text, ZURICH) == value
+    assert input_values.read(FIELD[kind], text, ZURICH) == value
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_people_type_is_understood(kind, text, value):
 )
 def test_what_is_no_value_of_the_field_is_refused(kind, text):
     with pytest.raises(Unreadable):
-        values.read(FIELD[kind], text, UTC)
+        input_values.read(FIELD[kind], text, UTC)
 
 
 def test_a_path_is_cut_into_steps_and_its_leaf():
@@ -110,8 +110,8 @@ def test_rows_that_stay_empty_are_left_out_and_the_others_know_their_place():
     assert (gone.value, gone.rows) == (None, ())
 
 
-def test_the_layout_has_each_field_of_the_catalog_once():
-    tabs = layout.tabs({})
+def test_the_tree_has_each_field_of_the_catalog_once():
+    tabs = form_tree.tabs({})
     shown = [place.path for tab in tabs for block in tab.blocks for place in block.all_places]
     assert len(shown) == len(set(shown))
     own = {"[]".join(path.split("[0]")) for path in shown if "[1]" not in path}
@@ -130,7 +130,7 @@ def test_the_layout_has_each_field_of_the_catalog_once():
 def test_no_field_stands_where_nobody_would_look_for_it():
     places = {
         place.path: tab.title
-        for tab in layout.tabs({})
+        for tab in form_tree.tabs({})
         for block in tab.blocks
         for place in block.all_places
     }
@@ -138,4 +138,4 @@ def test_no_field_stands_where_nobody_would_look_for_it():
     assert {path: places[path] for path in wanted} == wanted
     assert "Extra" not in places.values()
     # Whatever the catalog calls extra has a place of its own.
-    assert layout.PLACED.keys() == {row.path for row in FIELDS.values() if row.group == "Extra"}
+    assert form_tree.PLACED.keys() == {row.path for row in FIELDS.values() if row.group == "Extra"}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from properties.admin.from_feed import MOST, from_feed
+from properties.admin.property.feed_tab import MOST, from_feed
 from tests.properties.form_page import address, force, make
 
 IMAGE = {"url": "https://pictures.example.com/1.jpg", "title": "Kitchen", "mimeType": "image/jpeg"}

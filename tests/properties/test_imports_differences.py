@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.admin.import_changes import ON_A_PAGE, sentence
+from properties.admin.import_.import_changes import ON_A_PAGE, sentence
 from properties.domain.editing import create
 from properties.imports import job
 from properties.imports.differences import LENGTH, MOST, RECORDS, differences, shortened

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from properties.catalog import FIELDS, Kind, misplaced, reading, validate
+from properties.catalog import FIELDS, Kind, misplaced, parsing, validate
 from properties.catalog.validation import PATTERNS
 from properties.feeds import NotAFeed, Profile, Record, Refusal
 from properties.feeds.idx.idx_columns import COLUMNS, As
@@ -57,7 +57,7 @@ def test_each_message_of_the_catalog_is_for_people(path):
     for value in BAD:
         for fault in validate(path, value):
             assert_for_people(fault.message, fault.path)
-        if isinstance(value, str) and (said := reading.fault(FIELDS[path], value)):
+        if isinstance(value, str) and (said := parsing.fault(FIELDS[path], value)):
             assert_for_people(said, path)
     if fault := misplaced(path):
         assert_for_people(fault.message)

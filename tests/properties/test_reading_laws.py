@@ -16,7 +16,7 @@ from properties.catalog import FIELDS, validate
 from properties.catalog.numbers import Unreadable
 from properties.feeds import Profile, Record
 from properties.feeds.recognition import read_feed
-from properties.forms import values
+from properties.forms import input_values
 from tests.properties.feeds.idx_lines import line
 
 ZONE = "Europe/Zurich"
@@ -44,7 +44,7 @@ number_texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".
 def by_form(path, text):
     """Return what the form makes of a text: its value, or why it refuses it."""
     try:
-        value = values.read(FIELDS[path], text, ZoneInfo(ZONE))
+        value = input_values.read(FIELDS[path], text, ZoneInfo(ZONE))
     except Unreadable as error:
         return str(error)
     faults = validate(path, value)

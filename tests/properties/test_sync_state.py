@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from properties.models import Property
 from properties.models.property import OUT_OF_STEP, TO_SEND, ProblemKind, SyncState
-from properties.push import outgoing
+from properties.push import sync_messages
 
 KINDS = list(ProblemKind)
 PROBLEMS = list(chain.from_iterable(combinations(KINDS, n) for n in range(len(KINDS) + 1)))
@@ -59,10 +59,10 @@ def test_the_database_and_an_instance_have_the_same_state_in_every_combination(r
 
 
 def test_what_is_reported_to_other_systems_is_what_the_list_shows(rows):
-    wanted = [kind.name for kind in outgoing.KINDS]
+    wanted = [kind.name for kind in sync_messages.KINDS]
     silent = {SyncState.PENDING, SyncState.PUSHING, SyncState.NEVER_PUSHED}
     for row in rows:
-        told = outgoing.message(row, wanted, now=AT)
+        told = sync_messages.message(row, wanted, now=AT)
         shown = None if row.sync_state in silent else row.sync_state
         assert (told.data["state"] if told else None) == shown
 

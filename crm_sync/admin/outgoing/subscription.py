@@ -25,12 +25,11 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.admin.ui.page import secret_page
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
 from crm_sync.security import login
-from crm_sync.security.access import own_workspaces
 from crm_sync.text import capitalized
 
 BOTH_VALID = timedelta(hours=24)  # after a secret was changed
@@ -125,7 +124,7 @@ class SubscriptionAdmin(ScopedAdmin):
         made.request = request
         field = made.base_fields.get("workspace")
         if field:
-            field.queryset = own_workspaces(request.user)
+            offer_workspaces(request.user, field)
             field.widget.can_add_related = field.widget.can_change_related = False
             field.widget.can_view_related = False
         return made

@@ -14,8 +14,15 @@ from django.urls import URLPattern, path
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
+from crm_sync.hooks import Person
 from crm_sync.secrets import EncryptedTextField
-from crm_sync.security.access import sees_several, whom_to_ask, within, workspace_keys
+from crm_sync.security.access import (
+    own_workspaces,
+    sees_several,
+    whom_to_ask,
+    within,
+    workspace_keys,
+)
 
 # Who knows one of these may call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
@@ -169,6 +176,13 @@ class ScopedAdmin(ModelAdmin):
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
     """Write to the history of each row who did what, also who took data out (S17)."""
     LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
+
+
+def offer_workspaces(person: Person, field: Any) -> None:
+    """Offer the workspaces of a person in a field of a form; a single one is chosen (S12)."""
+    field.queryset = own_workspaces(person)
+    if field.queryset.count() == 1:
+        field.empty_label = None
 
 
 def is_secret(field: Any) -> bool:

@@ -13,7 +13,7 @@ from crm_sync.hooks import Person
 from crm_sync.security.access import within
 from crm_sync.text import whole
 from orders.admin.placing import draft_pages
-from properties.admin.property import PropertyAdmin
+from properties.admin.property.property import PropertyAdmin
 from properties.models import Property
 
 FOUND = 20  # properties in one answer of the search

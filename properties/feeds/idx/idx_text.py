@@ -3,7 +3,7 @@
 import html
 import re
 
-from properties.catalog import reading
+from properties.catalog import parsing
 from properties.catalog.numbers import Unreadable
 from properties.feeds.idx.codes import COUNTRIES, CURRENCIES, NO_VALUE
 
@@ -36,7 +36,7 @@ def day(text: str) -> str:
         Unreadable: it is none; without words where it is a harmless word such as "sofort".
     """
     try:
-        return reading.day(text)
+        return parsing.day(text)
     except Unreadable:
         if not any(map(str.isdecimal, text)):
             raise Unreadable from None
@@ -53,7 +53,7 @@ def flag(text: str) -> str:
     Raises:
         Unreadable: it says neither.
     """
-    return "APPLIES" if reading.yes_or_no(text) else "DOES_NOT_APPLY"
+    return "APPLIES" if parsing.yes_or_no(text) else "DOES_NOT_APPLY"
 
 
 def is_no(text: str) -> bool:

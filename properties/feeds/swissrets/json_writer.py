@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from properties import catalog, merge
-from properties.catalog import Kind, NameSource, values
+from properties.catalog import Kind, NameSource, enums
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
@@ -16,7 +16,7 @@ from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 from properties.feeds.table.table_writer import Document, Unsaid, Written
 
 # Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-Mqs-Bau.
-_LABELS = {one: one.title().replace("_", "-") for one in values.MINERGIE_LABELS}
+_LABELS = {one: one.title().replace("_", "-") for one in enums.MINERGIE_LABELS}
 
 # A unit belongs to a project with units of its own, which we do not know: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from crm_sync.json_values import read_json
-from properties.catalog import Field, Kind, instants, reading
+from properties.catalog import Field, Kind, instants, parsing
 from properties.catalog.numbers import (
     FRANCS,
     PERCENT,
@@ -156,7 +156,7 @@ def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) ->
     if reader := _READERS.get(field.kind):
         return reader(field, content)
     if isinstance(content, str):
-        return reading.read(field, content.strip(), zone, currency)
+        return parsing.read(field, content.strip(), zone, currency)
     if field.kind in _NUMBERS:
         return _number(field, content)
     if isinstance(content, Formatted):
@@ -227,7 +227,7 @@ def _moment(field: Field, content: object, zone: tzinfo) -> str:
     """Return a day or a time; Excel stores a day as its midnight."""
     match content:
         case datetime() if content.time() != MIDNIGHT:
-            return str(reading.read(field, content.isoformat(), zone))
+            return str(parsing.read(field, content.isoformat(), zone))
         case date():
             return f"{content:%Y-%m-%d}"
     _refuse(content, "a date" if field.kind is Kind.DATE else "a date and a time")
@@ -236,7 +236,7 @@ def _moment(field: Field, content: object, zone: tzinfo) -> str:
 def _word(field: Field, content: object, zone: tzinfo) -> Any:
     """Return a yes or a no, or a word of an enum, that Excel shows as TRUE, 1 or another number."""
     if isinstance(content, bool | int):
-        return reading.read(field, str(content), zone)
+        return parsing.read(field, str(content), zone)
     if field.kind is Kind.BOOLEAN:
         _refuse(content, "yes or no")
     return str(content)

@@ -1,4 +1,4 @@
-// Shows what stands after a decision while somebody chooses. The server says it; nothing is decided.
+// Shows the result while somebody chooses. The server computes it, and decides nothing yet.
 (() => {
   const follow = (form) => {
     const button = form.querySelector("[data-preview-button]");
@@ -13,7 +13,7 @@
         const answer = await fetch(form.action, { method: "POST", body: chosen, redirect: "error" });
         if (!answer.ok) throw new Error(String(answer.status));
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-        if (turn !== last) return; // somebody chose again meanwhile
+        if (turn !== last) return; // a later choice is on its way
         part.replaceChildren(...fresh.querySelector('[data-part="result"]').childNodes);
         button.hidden = true;
       } catch (error) {
@@ -21,6 +21,13 @@
       }
     };
     form.addEventListener("change", preview);
+    form.addEventListener("click", (event) => {
+      const side = event.target.closest("[data-every]")?.value;
+      if (!side) return;
+      event.preventDefault();
+      form.querySelectorAll(`input[value="${side}"]`).forEach((one) => (one.checked = true));
+      preview();
+    });
     button.hidden = true;
   };
 

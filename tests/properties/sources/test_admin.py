@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties.admin.source_state import attention
+from properties.admin.source.source_state import attention
 from properties.models import Fetch, Import, Sender, Source
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
 

@@ -7,7 +7,7 @@ may say there what no body can (A50), so that a client of strict types must not 
 from collections.abc import Iterable
 from typing import Any
 
-from properties.catalog import TOP_LEVEL, Field, Kind, children, last_label, range_of, values
+from properties.catalog import TOP_LEVEL, Field, Kind, children, enums, last_label, range_of
 
 Schema = dict[str, Any]
 
@@ -36,7 +36,7 @@ _EXAMPLE = {
 }
 _ENUMS = {
     words: name.title().replace("_", "")
-    for name, words in vars(values).items()
+    for name, words in vars(enums).items()
     if isinstance(words, tuple)
 }
 _TYPES = {Kind.INTEGER: "integer", Kind.DECIMAL: "number", Kind.BOOLEAN: "boolean"}

@@ -29,13 +29,12 @@ from crm_sync.admin.ui.cells import EMPTY, moment, page_of, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.admin.ui.scope import OwnPage
+from crm_sync.admin.ui.scope import OwnPage, offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
-from crm_sync.security.access import own_workspaces
-from properties.admin.exporting import TYPES
-from properties.admin.import_columns import answer_of
-from properties.admin.import_page import badge_of, import_page, progress
+from properties.admin.import_.import_columns import answer_of
+from properties.admin.import_.import_page import badge_of, import_page, progress
+from properties.admin.property.export_actions import TYPES
 from properties.feeds.table.table_cells import GUARDED_IN_CSV, guard
 from properties.feeds.table.table_writer import as_csv, as_xlsx
 from properties.imports import column_choice, upload
@@ -65,9 +64,7 @@ class UploadForm(ModelForm):
     def __init__(self, *args: Any, person: Person, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
-        field.queryset = own_workspaces(person)
-        if not self.is_bound and field.queryset.count() == 1:
-            self.initial["workspace"] = field.queryset.first()
+        offer_workspaces(person, field)
         senders = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
         senders.queryset = Sender.objects.filter(workspace__in=field.queryset).order_by("name")
         senders.empty_label = "Not named"

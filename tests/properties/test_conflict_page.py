@@ -1,10 +1,11 @@
-"""The page of a property's conflicts: a side for each member, and one button for what is chosen."""
+"""The page that decides conflicts: a side for each member, of one property or of a selection."""
 
 import json
 import re
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 from django.utils.timezone import now
 
@@ -14,8 +15,9 @@ from properties.domain.conflicts import Decision
 from properties.domain.editing import create, edit
 from properties.models import Change, Conflict, Property
 from tests.crm_sync.admin_pages import queries_of
-from tests.properties.test_conflicts import remote, sent
 
+PAGE = "/admin/properties/conflict/decide/"
+LIST = "/admin/properties/conflict/"
 LOCALIZED = [{"languageCode": "de", "title": "Haus"}, {"languageCode": "fr", "title": "Maison"}]
 
 
@@ -39,8 +41,18 @@ def row(box, workspace, drain_all) -> Property:
     return row
 
 
+def remote(box, reference: str = "A-1") -> dict:
+    found = box.workspace.properties.values()
+    return next(one for one in found if one.get("objectReferenceId") == reference)
+
+
+def sent(box) -> list[dict]:
+    """Return the bodies of the PATCHes that reached the platform."""
+    return [call[2] for call in box.calls if call[0] == "PATCH"]
+
+
 def address(row: Property) -> str:
-    return reverse("admin:properties_conflict_decide", args=[row.pk])
+    return f"{PAGE}{row.pk}/"
 
 
 def form(page) -> dict[str, str]:
@@ -63,7 +75,15 @@ def sides(**chosen: dict[str, str]) -> dict[str, str]:
 def press(client, row: Property, button: str, **chosen: dict[str, str]):
     """Open the page, choose, press a button, and follow where it leads."""
     posted = form(client.get(address(row))) | sides(**chosen)
-    return client.post(address(row), posted | {"decision": button}, follow=True)
+    return client.post(PAGE, posted | {"decision": button}, follow=True)
+
+
+def fields_of(page) -> list[dict]:
+    return [field for case in page.context["cases"] for field in case["fields"]]
+
+
+def result_of(page) -> dict:
+    return page.context["cases"][0]["result"]
 
 
 def said(page) -> list[str]:
@@ -77,7 +97,7 @@ def open_fields() -> list[str]:
 
 
 def test_only_the_members_that_differ_are_shown(row, admin_client):
-    fields = admin_client.get(address(row)).context["fields"]
+    fields = fields_of(admin_client.get(address(row)))
     shown = {
         field["path"]: [
             (member["name"], *(side["text"] for side in member["sides"]), member["before"])
@@ -97,6 +117,72 @@ def test_only_the_members_that_differ_are_shown(row, admin_client):
         ],
         "title": [("", "Ours", "Theirs", "Flat")],
     }
+
+
+OURS = {"title": "Ours", "prices": {"rent": {"gross": 90, "net": 70, "extra": 20}}}
+OURS["localizations"] = [LOCALIZED[0], LOCALIZED[1] | {"title": "Château"}]
+
+
+@pytest.mark.parametrize(("side", "body"), [("OURS", OURS), ("THEIRS", None)])
+def test_one_side_for_all_is_shown_first_and_the_body_that_is_shown_goes_out(
+    box, row, admin_client, drain_all, side, body
+):
+    page = press(admin_client, row, side)
+    shown = result_of(page)["body"]
+    assert (json.loads(shown) if shown else None, len(open_fields())) == (body, 3)
+    chosen = [(member["field"], side) for one in fields_of(page) for member in one["members"]]
+    admin_client.post(PAGE, {**form(page), **dict(chosen), "decision": "CHOSEN"})
+    drain_all()
+    assert sent(box) == ([body] if body else [])
+    assert set(Conflict.objects.values_list("decision", "decided_by__username")) == {
+        (side, "admin")
+    }
+    fresh = Property.objects.get()
+    assert (fresh.problem, fresh.desired["title"]) == ({}, side.title())
+    assert [entry.change_message for entry in LogEntry.objects.all()] == [
+        f"Decided: {side.lower()}."
+    ] * 3
+    assert remote(box)["title"] == side.title()
+
+
+def test_a_selection_of_the_list_is_decided_on_the_same_page(
+    box, row, workspace, admin_client, drain_all
+):
+    other = create(workspace, "A-2", {"title": "Other"}, origin="ADMIN", now=now())
+    drain_all()
+    box.edit_property(remote(box, "A-2")["id"], {"title": "Theirs"})
+    edit(other, {"title": "Ours"}, origin="ADMIN", now=now())
+    drain_all()
+    keys = [str(pk) for pk in Conflict.objects.filter(path="title").values_list("pk", flat=True)]
+    page = admin_client.post(LIST, {"action": "decide", "_selected_action": keys})
+    assert [str(case["property"]) for case in page.context["cases"]] == ["A-1", "A-2"]
+    assert len(open_fields()) == 4
+    both = {f"side-{key}-0": "THEIRS" for key in keys}
+    done = admin_client.post(PAGE, {**form(page), **both, "decision": "CHOSEN"})
+    assert done.headers["Location"] == LIST
+    titles = Property.objects.values_list("desired__title", flat=True)
+    assert (set(titles), open_fields()) == ({"Theirs"}, ["localizations", "prices.rent"])
+    across = {"action": "decide", "_selected_action": keys[:1], "select_across": "1"}
+    assert admin_client.post(LIST, across).context["count"] == 2
+
+
+def test_the_list_shows_all_three_values_and_leads_to_the_page(row, admin_client):
+    text = admin_client.get(LIST).content.decode()
+    for part in ("A-1: Title", "Ours", "Theirs", "Flat", f"{PAGE}{row.pk}/"):
+        assert part in text
+
+
+def test_a_viewer_sees_the_values_and_can_choose_nothing(row, client):
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    codenames = ("view_conflict", "all_workspaces")
+    viewer.user_permissions.add(*Permission.objects.filter(codename__in=codenames))
+    client.force_login(viewer)
+    page = client.get(address(row))
+    text = page.content.decode()
+    assert ("Château" in text, 'type="radio"' in text) == (True, False)
+    answer = client.post(PAGE, form(page) | sides(title={"": "OURS"}) | {"decision": "CHOSEN"})
+    client.post(LIST, {"action": "decide", "_selected_action": [Conflict.objects.first().pk]})
+    assert (answer.status_code, len(open_fields())) == (403, 3)
 
 
 def test_a_rent_of_both_sides_is_one_edit_and_the_others_stay_open(
@@ -135,16 +221,16 @@ def test_several_fields_are_decided_in_one_commit_and_go_out_in_one_patch(
     assert Property.objects.get().problem == {}
 
 
-def test_the_preview_says_what_stands_where_and_decides_nothing(box, row, admin_client, drain_all):
+def test_the_preview_shows_the_result_and_decides_nothing(box, row, admin_client, drain_all):
     before = Property.objects.values().get()
     rent = {"Gross": "OURS", "Net": "THEIRS"}
     page = press(admin_client, row, "preview", title={"": "OURS"}, prices__rent=rent)
-    result = page.context["result"]
-    assert [(one["name"], one["value"], one["where"]) for one in result["rows"]] == [
+    result = result_of(page)
+    assert [(one["name"], one["value"], one["then"]) for one in result["rows"]] == [
         ("Rent", "", "Stays open: 1 of 3 not chosen yet"),
         ("Title", "Ours", "Sent to the platform"),
     ]
-    assert (result["open"], json.loads(result["body"])) == (2, {"title": "Ours"})
+    assert (page.context["left"], json.loads(result["body"])) == (2, {"title": "Ours"})
     assert Property.objects.values().get() == before
     assert len(open_fields()) == 3
     assert not box.calls
@@ -167,11 +253,11 @@ def test_what_somebody_else_decided_meanwhile_is_said_and_my_choice_is_kept(row,
     other = User.objects.create(username="other")
     title = Conflict.objects.get(path="title")
     conflicts.decide([conflicts.of_side(title, Decision.OURS)], actor=other, now=now())
-    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
-    assert said(page)[0] == "Title: other decided it meanwhile (ours)."
+    page = admin_client.post(PAGE, posted | {"decision": "CHOSEN"})
+    assert said(page)[0] == "Title: other has decided it (ours)."
     assert open_fields() == ["localizations", "prices.rent"]
     assert Property.objects.get().desired["title"] == "Ours"
-    texts = page.context["fields"][0]["members"][1]["sides"]
+    texts = fields_of(page)[0]["members"][1]["sides"]
     assert [side["chosen"] for side in texts] == [True, False]
 
 
@@ -180,8 +266,8 @@ def test_a_value_that_is_newer_now_is_shown_and_has_to_be_chosen_again(row, admi
     rent = dict.fromkeys(["Gross", "Net", "Extra"], "OURS")
     posted |= sides(title={"": "THEIRS"}, prices__rent=rent)
     Conflict.objects.filter(path="title").update(theirs="Newer")
-    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
-    fields = {field["path"]: field for field in page.context["fields"]}
+    page = admin_client.post(PAGE, posted | {"decision": "CHOSEN"})
+    fields = {field["path"]: field for field in fields_of(page)}
     assert [field for field, one in fields.items() if one["is_changed"]] == ["title"]
     assert not any(side["chosen"] for side in fields["title"]["members"][0]["sides"])
     assert fields["prices.rent"]["members"][0]["sides"][0]["chosen"]
@@ -194,7 +280,7 @@ def test_a_conflict_that_both_sides_settled_meanwhile_says_so(box, row, admin_cl
     box.edit_property(remote(box)["id"], {"title": "Ours"})
     Property.objects.update(due_at=now())
     drain_all()
-    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
+    page = admin_client.post(PAGE, posted | {"decision": "CHOSEN"})
     assert said(page)[0] == "Title: both sides agree by now (Platform)."
 
 
@@ -215,8 +301,9 @@ def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(ro
     Conflict.objects.filter(path="title").update(theirs="x" * 300)
     chosen = {"title": {"": "THEIRS"}, "localizations": {"de · Title": "OURS"}}
     chosen["localizations"]["fr · Title"] = "OURS"
-    preview = press(admin_client, row, "preview", **chosen).context["result"]
-    assert [(one["name"], one["where"]) for one in preview["rows"]] == [
+    preview = result_of(press(admin_client, row, "preview", **chosen))
+    assert preview["faults"] == ["Title: Use at most 255 characters, not 300"]
+    assert [(one["name"], one["then"]) for one in preview["rows"]] == [
         ("Localizations", "Sent to the platform"),
         ("Title", "Stays open"),
     ]
@@ -230,7 +317,7 @@ def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(ro
 
 
 def test_each_field_leads_to_its_input(row, admin_client):
-    fields = admin_client.get(address(row)).context["fields"]
+    fields = fields_of(admin_client.get(address(row)))
     change = reverse("admin:properties_property_change", args=[row.pk])
     tabs = {field["path"]: field["form"].removeprefix(change) for field in fields}
     assert tabs == {"localizations": "#listing", "prices.rent": "#prices", "title": "#general"}

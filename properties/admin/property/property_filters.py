@@ -10,7 +10,7 @@ from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
 from crm_sync.security.access import within
 from properties.catalog import FIELDS, label
-from properties.forms.values import choice_name
+from properties.forms.input_values import choice_name
 from properties.models import Property
 from properties.models.property import ProblemKind, SyncState
 

@@ -20,9 +20,9 @@ from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.security import login
 from crm_sync.security.access import within
 from crm_sync.text import capitalized, counted
-from properties.admin.import_page import badge_of
-from properties.admin.source_form import SourceForm
-from properties.admin.source_state import standing, state_badge, with_last_import
+from properties.admin.import_.import_page import badge_of
+from properties.admin.source.source_form import SourceForm
+from properties.admin.source.source_state import standing, state_badge, with_last_import
 from properties.models import Fetch, Sender, Source
 from properties.models.source import SignIn
 from properties.sources.address import parsed, shown

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from typing import Any
 
 from crm_sync.json_values import read_json
-from properties.catalog import Field, Kind, reading
+from properties.catalog import Field, Kind, parsing
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 
@@ -61,7 +61,7 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
         return None
     if field.kind in _JSON:
         return _json(text)
-    return reading.read(field, text, zone, currency or FRANCS)
+    return parsing.read(field, text, zone, currency or FRANCS)
 
 
 def is_moment(kind: Kind, text: str) -> bool:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
 from crm_sync.templatetags.problems import problem_cell
 from properties import merge
-from properties.admin.history import Entry, entries
+from properties.admin.property.change_history import Entry, entries
 from properties.admin.words import worded
 from properties.catalog import READ_ONLY, equal, label, sendable
 from properties.catalog import UNSENDABLE as NOT_SENDABLE

@@ -7,8 +7,8 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
-from properties.admin.import_changes import changed_part, sentence
-from properties.admin.import_columns import columns_part
+from properties.admin.import_.import_changes import changed_part, sentence
+from properties.admin.import_.import_columns import columns_part
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
 from properties.models import Import
 from properties.models.import_ import ImportState as State

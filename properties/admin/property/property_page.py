@@ -9,27 +9,65 @@ from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.delays import row_delay
 from crm_sync.hooks import PropertyAction, Section
-from properties.admin.from_feed import from_feed_section
-from properties.admin.sync_tab import state_badge, sync_tab
+from crm_sync.platform.problems import explain
+from properties.admin.property.feed_tab import from_feed_section
+from properties.admin.property.sync_tab import state_badge, sync_tab
 from properties.admin.words import worded
-from properties.catalog import label
+from properties.catalog import Field, Kind, NameSource, label, leaf_of
 from properties.forms import PropertyForm
-from properties.forms.page import general_problems, page_tabs
+from properties.forms.form import WORKSPACE
+from properties.forms.form_tree import InputPlace
 from properties.forms.question import MINE, THERE, Question, newer
 from properties.models.property import ProblemKind
 
 
 def form_parts(form: PropertyForm) -> dict[str, Any]:
     """Return what the template of the page needs of the form."""
-    tabs = page_tabs(form)
-    wrong = [tab for tab in tabs if tab.error_count]
+    general = _bind(form)
+    wrong = [tab for tab in form.tree if tab.error_count]
     return {
-        "tabs": tabs,
+        "tabs": form.tree,
         "shown_input": form["shown"] if "shown" in form.fields else None,
         "first_wrong_tab": wrong[0].slug if wrong else "",
-        "general_problems": general_problems(form),
+        "general_problems": general,
         "questions": [_question(one, form.instance) for one in form.questions],
     }
+
+
+def _bind(form: PropertyForm) -> list[str]:
+    """Put inputs and problems into the tree of a form.
+
+    Returns:
+        the problems of the property as a whole, and of fields that have no input.
+    """
+    problems = _problems(form)
+    for block in (block for tab in form.tree for block in tab.blocks):
+        if block.rows:  # of a list, a problem is one of the whole list
+            block.problems = problems.pop(block.path, [])
+        for place in block.all_places:
+            place.bound = form[place.path]
+            place.problems = problems.pop(leaf_of(place.path), [])
+        for row in block.rows:
+            row.removal = None if row.blank else form[row.removal]
+    if form.creating:
+        row = Field(WORKSPACE, "Core", Kind.STRING, NameSource.INFERRED)
+        first = form.tree[0].blocks[0].places
+        first.insert(0, InputPlace(WORKSPACE, row, "", form[WORKSPACE]))
+    return [
+        f"{label(path)}: {text}" if path else text
+        for path, texts in problems.items()
+        for text in texts
+    ]
+
+
+def _problems(form: PropertyForm) -> dict[str, list[str]]:
+    """Return the messages by leaf; the platform's own words are marked as such."""
+    found: dict[str, list[str]] = {}
+    for kind, path, problem in form.instance.problems:
+        who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
+        said = explain(problem)
+        found.setdefault(path, []).append(str(said) if said.details else f"{who}{problem}")
+    return found
 
 
 def _question(question: Question, row: Any) -> dict[str, Any]:

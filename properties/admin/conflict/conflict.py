@@ -1,0 +1,182 @@
+"""Fields that both sides changed: the open questions, and how the others were answered."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
+from crm_sync.admin.ui.cells import badge, link, list_of, page_at, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
+from crm_sync.security.access import within
+from properties.admin.conflict.decision_page import (
+    MOST,
+    Choice,
+    cases,
+    choices,
+    decide,
+    ended,
+    open_conflicts,
+    shown_keys,
+)
+from properties.admin.words import in_one_line, worded_change
+from properties.catalog import label
+from properties.domain.conflicts import Decision
+from properties.models import Conflict, Property
+
+TONES = {Decision.OPEN: "warning"}
+CHANGED = "Something has changed since. This is how it is now: check it, then decide."
+
+
+@admin.register(Conflict)
+class ConflictAdmin(ReadOnlyAdmin):
+    """All three values of each, for ever: nobody's edit disappears without a trace (I4)."""
+
+    workspace_path = "real_estate_property__workspace"
+    empty = Empty(
+        "Both sides agree",
+        "Where somebody on the platform and somebody here change the same field, it is shown here.",
+    )
+    list_display = ("field", "ours_", "theirs_", "base_", "decision_", "since")
+    list_display_links = None
+    list_select_related = ("decided_by",)
+    list_filter = (("decision", ChoicesDropdownFilter),)
+    search_fields = ("path", "real_estate_property__object_reference_id")
+    search_help_text = "Reference or field"
+    ordering = ("decision", "-created_at", "-pk")  # the open ones first: their decision is ""
+    actions = ("decide",)
+    annotations = {"reference": F("real_estate_property__object_reference_id")}
+
+    class Media:
+        css = {"all": ("properties/property.css",)}
+        js = ("properties/decide.js",)
+
+    def pages(self) -> Iterable[OwnPage]:
+        selection = OwnPage("decide/", "decide_selection", self.decide_view, is_post_only=True)
+        return [OwnPage("decide/<int:property_id>/", "decide", self.decide_view, "view"), selection]
+
+    @display(description="field", ordering="path")
+    def field(self, conflict: Any) -> SafeString:
+        """Show the property and the field; lead to where it is decided, or to the property."""
+        text = f"{conflict.reference or 'without reference'}: {label(conflict.path)}"
+        return link(_page_of(conflict), text)
+
+    ours_ = column("ours", lambda row: shortened(_differing(row)[0], 60))
+    theirs_ = column("theirs", lambda row: shortened(_differing(row)[1], 60))
+    base_ = column("before", lambda row: shortened(in_one_line(row.path, row.base), 60))
+
+    @display(description="decision", ordering="decision")
+    def decision_(self, conflict: Conflict) -> SafeString:
+        """Show whose value stands, and who ended it."""
+        decided = Decision(conflict.decision)
+        state = badge(decided.label, TONES.get(decided, "muted"))
+        return two_lines(state, conflict.who) if conflict.who else state
+
+    since = moment_column("since", "created_at")
+
+    @action(description="Decide…", permissions=["act"])
+    def decide(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> HttpResponse | None:
+        """Show the chosen conflicts on the page that decides them; nothing is decided yet."""
+        found = open_conflicts(queryset)
+        if not found:
+            messages.warning(request, "None of these is open.")
+            return None
+        if len(found) > MOST:
+            messages.warning(request, f"At most {MOST} at a time: narrow the list first.")
+            return None
+        return self._page(request, choices(found, QueryDict()))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Lead to where it is decided, or to its property: a conflict has no page of its own."""
+        conflict = self.get_object(request, object_id)
+        if conflict is None:
+            response: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
+            return response
+        return HttpResponseRedirect(_page_of(conflict))
+
+    def decide_view(self, request: HttpRequest, property_id: int | None = None) -> HttpResponse:
+        """Show the open conflicts of a property (GET), or decide those of the posted page."""
+        properties = within(request.user, Property.objects.filter(pk=property_id))
+        if property_id is not None and not properties.exists():
+            raise Http404
+        mine = self.get_queryset(request)
+        if request.method != "POST":
+            rows = mine.filter(real_estate_property_id=property_id)
+            return self._page(request, choices(open_conflicts(rows)[:MOST], request.POST))
+        if not self.has_act_permission(request):
+            raise PermissionDenied
+        shown = mine.filter(pk__in=shown_keys(request.POST))
+        made = choices(open_conflicts(shown), request.POST)
+        if request.POST.get("decision") == "CHOSEN" and self._decided(request, shown, made):
+            return HttpResponseRedirect(_next_page(shown))
+        return self._page(request, made)
+
+    def _page(self, request: HttpRequest, made: list[Choice]) -> HttpResponse:
+        keys = {choice.conflict.real_estate_property_id for choice in made}
+        selection = reverse("admin:properties_conflict_decide_selection")
+        context = {
+            "action": _decision_page(keys.pop()) if len(keys) == 1 else selection,
+            "title": "Conflicts",
+            "cases": cases(made, timezone.now()),
+            "count": len(made),
+            "left": sum(choice.answer is None for choice in made),
+            "may_act": self.has_act_permission(request),
+        }
+        return page(self, request, "properties/decide.html", context)
+
+    def _decided(self, request: HttpRequest, shown: QuerySet[Conflict], made: list[Choice]) -> bool:
+        """Decide the choices; False if the person has to look at the page again first."""
+        others = list(shown.exclude(decision=Decision.OPEN).order_by("path"))
+        for conflict in others:
+            messages.warning(request, ended(conflict))
+        if others or any(choice.is_changed for choice in made):
+            messages.warning(request, CHANGED)
+            return False
+        if all(choice.answer is None for choice in made):
+            messages.warning(request, "Nothing was decided: choose a side of at least one field.")
+            return False
+        done = decide(request, made)
+        for side in Decision:
+            keys = [answer.conflict.pk for answer in done if answer.decision == side]
+            if keys:
+                decided = Conflict.objects.filter(pk__in=keys)
+                self.note(request, decided, f"Decided: {side.label.lower()}.")
+        if len(made) > len(done):
+            messages.info(request, f"Still open: {len(made) - len(done)}.")
+        return True
+
+
+def _differing(conflict: Conflict) -> list[str]:
+    """Return in one line what only we and what only they have."""
+    found = worded_change(conflict.path, conflict.ours, conflict.theirs)
+    return [text.replace("\n", ", ") for text in found]
+
+
+def _page_of(conflict: Conflict) -> str:
+    """Return the page that decides it; once it is decided, the page of its property."""
+    key = conflict.real_estate_property_id
+    return page_at("properties.property", key) if conflict.decision else _decision_page(key)
+
+
+def _decision_page(property_id: int) -> str:
+    return reverse("admin:properties_conflict_decide", args=[property_id])
+
+
+def _next_page(shown: QuerySet[Conflict]) -> str:
+    """Return where a decision leads: what is still open of one property, else it; or the list."""
+    key, *others = set(shown.values_list("real_estate_property_id", flat=True))
+    if others:
+        return list_of("properties.conflict")
+    rows = Conflict.objects.filter(real_estate_property=key, decision=Decision.OPEN)
+    return _decision_page(key) if rows.exists() else page_at("properties.property", key)

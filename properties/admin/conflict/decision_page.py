@@ -1,0 +1,203 @@
+"""The page that decides conflicts: a side for each member, of one property or of several (I4)."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import QuerySet
+from django.http import HttpRequest, QueryDict
+from django.utils import timezone
+
+from crm_sync.admin.ui.cells import moment, page_of
+from properties.admin.property.sync_tab import call_text, pretty
+from properties.admin.words import worded
+from properties.catalog import holds_unknown, label
+from properties.domain import conflicts
+from properties.domain.conflicts import Decision, Resolution
+from properties.domain.unsayable import NOTE
+from properties.forms.form_tree import tab_of
+from properties.members import Member
+from properties.models import Conflict, Property
+
+MOST = 500  # conflicts on one page
+SIDES = (Decision.OURS, Decision.THEIRS)
+SEEN = "seen-"  # and the key of a conflict: a digest of the values that the page showed
+THEN = {
+    Decision.OURS: "Sent to the platform",
+    Decision.THEIRS: "Taken over here",
+    Decision.BOTH: "Taken over here and sent to the platform",
+}
+LATE = "somebody changed or decided it at this very moment. Nothing was done there."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One open conflict, and the side that was chosen for each member so far ("" for none).
+
+    Attributes:
+        is_changed: the values are others than those that the person saw.
+    """
+
+    conflict: Conflict
+    members: list[Member]
+    sides: list[str]
+    is_changed: bool
+
+    @property
+    def answer(self) -> Resolution | None:
+        """What the choice decides; None while a member is open."""
+        if "" in self.sides:
+            return None
+        sides = zip(self.members, self.sides, strict=True)
+        taken = {member.steps for member, side in sides if side == Decision.THEIRS}
+        return conflicts.of_members(self.conflict, taken)
+
+
+def open_conflicts(rows: QuerySet[Conflict]) -> list[Conflict]:
+    """Return the open ones by property; one more than a page takes, if there are more."""
+    found = rows.filter(decision=Decision.OPEN).order_by("real_estate_property_id", "path")
+    return list(found[: MOST + 1])
+
+
+def shown_keys(posted: QueryDict) -> list[int]:
+    """Return the keys of the conflicts that the posted page showed."""
+    keys = [name.removeprefix(SEEN) for name in posted if name.startswith(SEEN)]
+    return [int(key) for key in keys if key.isdecimal() and len(key) < 19][:MOST]
+
+
+def choices(found: Iterable[Conflict], posted: QueryDict) -> list[Choice]:
+    """Return the sides that were posted, or one side for all if that button was pressed.
+
+    A conflict whose values have changed since has to be chosen again.
+    """
+    every = posted.get("decision", "")
+    made = []
+    for conflict in found:
+        members = conflicts.members(conflict)
+        is_changed = posted.get(f"{SEEN}{conflict.pk}", digest(conflict)) != digest(conflict)
+        sides = [
+            side if not is_changed and side in SIDES else ""
+            for n in range(len(members))
+            for side in [every if every in SIDES else posted.get(_input(conflict, n), "")]
+        ]
+        made.append(Choice(conflict, members, sides, is_changed))
+    return made
+
+
+def digest(conflict: Conflict) -> str:
+    """Return a digest of both values."""
+    values = json.dumps([conflict.ours, conflict.theirs], sort_keys=True)
+    return hashlib.sha256(values.encode()).hexdigest()[:16]
+
+
+def ended(conflict: Conflict) -> str:
+    """Return in words how a conflict that the page showed was decided since."""
+    name = label(conflict.path)
+    if conflict.decision == Decision.AGREED:
+        return f"{name}: both sides agree by now ({conflict.who})."
+    side = conflict.get_decision_display().lower()
+    return f"{name}: {conflict.decided_by or 'somebody'} has decided it ({side})."
+
+
+def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
+    """Decide the complete choices, one commit for each property; return what was decided.
+
+    Each conflict that stays open gets a message with the reason.
+    """
+    actor, now = cast("AbstractBaseUser", request.user), timezone.now()
+    answers = [answer for choice in made if (answer := choice.answer)]
+    done = set()
+    for _, some in groupby(answers, key=lambda answer: answer.conflict.real_estate_property_id):
+        decided = conflicts.decide(some, actor=actor, now=now)
+        done |= {one.pk for one in decided.done}
+        for conflict, error in decided.refused:
+            messages.error(request, f"{label(conflict.path)} stays open: {error}")
+        for conflict in decided.late:
+            messages.warning(request, f"{label(conflict.path)}: {LATE}")
+    if done:
+        messages.success(request, f"Decided: {len(done)}.")
+    return [answer for answer in answers if answer.conflict.pk in done]
+
+
+def cases(made: list[Choice], now: datetime) -> list[dict[str, Any]]:
+    """Return the conflicts of each property for the page, and what the choices lead to."""
+    rows = Property.objects.in_bulk({one.conflict.real_estate_property_id for one in made})
+    grouped = groupby(made, key=lambda one: one.conflict.real_estate_property_id)
+    return [_case(rows[key], list(some), now) for key, some in grouped]
+
+
+def _case(row: Property, made: list[Choice], now: datetime) -> dict[str, Any]:
+    page = page_of(row)
+    return {
+        "property": row,
+        "page": page,
+        "fields": [_field(choice, page, now) for choice in made],
+        "result": _result(row, made),
+    }
+
+
+def _field(choice: Choice, page: str, now: datetime) -> dict[str, Any]:
+    conflict, path = choice.conflict, choice.conflict.path
+    tab = tab_of(path)
+    return {
+        "seen": (f"{SEEN}{conflict.pk}", digest(conflict)),
+        "name": label(path),
+        "path": path,
+        "since": moment(conflict.created_at, now),
+        "is_changed": choice.is_changed,
+        "note": f"{NOTE}." if holds_unknown(path, conflict.theirs) else "",
+        "form": f"{page}#{tab}" if tab else "",
+        "members": [
+            _member(member, _input(conflict, n), choice.sides[n])
+            for n, member in enumerate(choice.members)
+        ],
+    }
+
+
+def _input(conflict: Conflict, number: int) -> str:
+    return f"side-{conflict.pk}-{number}"
+
+
+def _member(member: Member, name: str, chosen: str) -> dict[str, Any]:
+    texts = {Decision.OURS: member.ours, Decision.THEIRS: member.theirs}
+    return {
+        "name": member.name,
+        "field": name,
+        "sides": [
+            {"value": side.value, "title": side.label, "chosen": chosen == side}
+            | {"text": worded(member.path, texts[side])}
+            for side in SIDES
+        ],
+        "before": worded(member.path, member.base),
+    }
+
+
+def _result(row: Property, made: list[Choice]) -> dict[str, Any]:
+    """Return the values that the complete choices lead to, and the next call."""
+    following = conflicts.next_call(row, [answer for choice in made if (answer := choice.answer)])
+    faulty = {fault.path: fault.message for fault in following.faults}
+    return {
+        "rows": list(_outcomes(made, faulty)),
+        "call": call_text(following.call, row),
+        "body": pretty(following.body) if following.body else "",
+        "faults": [f"{label(path)}: {message}" for path, message in faulty.items()],
+    }
+
+
+def _outcomes(made: list[Choice], faulty: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield for each conflict with a choice the value that it gets, and on which side."""
+    for choice in made:
+        path, answer, total = choice.conflict.path, choice.answer, len(choice.sides)
+        if answer:
+            is_faulty = any(at == path or at.startswith((f"{path}.", f"{path}[")) for at in faulty)
+            then = "Stays open" if is_faulty else THEN[answer.decision]
+            yield {"name": label(path), "value": worded(path, answer.value), "then": then}
+        elif any(choice.sides):
+            then = f"Stays open: {choice.sides.count('')} of {total} not chosen yet"
+            yield {"name": label(path), "value": "", "then": then}

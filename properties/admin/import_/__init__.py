@@ -1,0 +1,1 @@
+"""Feeds that people upload: the form, what an import would do, and what it did."""

@@ -1,0 +1,336 @@
+"""Pure: the tree of tabs, blocks, rows and inputs of a property, from the catalog and the document.
+
+The form makes its fields from this tree, and the page shows the same tree once `form_page` has
+put inputs and problems into it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from django.utils.text import Truncator, slugify
+
+from crm_sync.admin.ui.cells import EMPTY
+from crm_sync.text import capitalized
+from properties.catalog import (
+    FIELDS,
+    GROUPS,
+    UNKNOWN_NAMES,
+    Field,
+    Kind,
+    children,
+    find,
+    label,
+    last_label,
+)
+from properties.forms.assembly import pairs, value_at
+
+BLANK_ROWS = 2  # below the items of a list, to add some without a script
+SMALL = 3  # an object with no more members stands among those of its parent
+REFERENCE = "objectReferenceId"
+TITLES = {"Core": "General"}
+STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
+UNKNOWN_FIELDS = "Fields that this app does not know"
+SHOWN = 1000  # characters of one of their values
+OTHERS = "Others"  # what comes after the objects and lists of its group
+HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from what the platform said, not as inputs
+MAP_MEMBERS = ("name", "value")
+# Fields of "Extra" where people look for them: the group, and the field behind which they stand.
+PLACED = {
+    "offerType": ("Core", "propertyType"),
+    "parcelNumbers": ("References", "is24Id"),
+    "yearBuilt": ("Classification", "developmentState"),
+    "yearLastRenovated": ("Classification", "yearBuilt"),
+    "areaBwf": ("Areas and counts", ""),
+    "areaNwf": ("Areas and counts", "areaBwf"),
+    "areaPropertyLand": ("Areas and counts", "areaNwf"),
+    "craneCapacity": ("Areas and counts", "elevatorLoad"),
+    "numberOfToiletsGuest": ("Areas and counts", "numberOfToilets"),
+    "floor": ("Areas and counts", "numberOfBalconies"),
+    "numberOfFloors": ("Areas and counts", "floor"),
+    "numberOfApartments": ("Areas and counts", "numberOfFloors"),
+    "numberOfParcels": ("Areas and counts", "numberOfApartments"),
+    "grossPremium": ("Prices", "rentalIncomeInterval"),
+    "author": ("Listing", "customFields"),
+}
+
+
+@dataclass
+class InputPlace:
+    """One input; the page adds Django's bound field and the problems that wait there."""
+
+    path: str
+    row: Field
+    label: str
+    bound: Any = None
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def has_trouble(self) -> bool:
+        """Whether a person has to look here."""
+        return bool(self.bound.errors or self.problems)
+
+
+@dataclass
+class Row:
+    """One item of a list; a blank one can be filled in.
+
+    Attributes:
+        removal: the name of the box that removes it; on the page the box itself, with a name.
+    """
+
+    title: str
+    places: list[InputPlace]
+    blank: bool
+    removal: Any
+
+    @property
+    def has_trouble(self) -> bool:
+        """Whether a person has to look here."""
+        return any(place.has_trouble for place in self.places)
+
+
+@dataclass
+class Block:
+    """Inputs under one heading: a grid, a grid of three states, or rows; or a table to read.
+
+    Attributes:
+        may_fold: an object that only takes room as long as it is empty.
+        problems: what waits for a person at a list as a whole.
+    """
+
+    path: str
+    title: str
+    places: list[InputPlace] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    is_states: bool = False
+    note: str = ""
+    table: tuple[list[str], list[list[str]]] | None = None
+    may_fold: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def all_places(self) -> Iterator[InputPlace]:
+        """Every input of the block."""
+        yield from self.places
+        for row in self.rows:
+            yield from row.places
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether nothing is in it, and nothing to look at."""
+        return self.may_fold and not any(
+            place.has_trouble or place.bound.value() for place in self.places
+        )
+
+
+@dataclass
+class Tab:
+    """One group of the catalog."""
+
+    title: str
+    blocks: list[Block]
+
+    @property
+    def slug(self) -> str:
+        """Name of the tab in the address; unfold opens "general" first."""
+        return slugify(self.title)
+
+    @property
+    def places(self) -> list[InputPlace]:
+        """Every input of the tab."""
+        return [place for block in self.blocks for place in block.all_places]
+
+    @property
+    def error_count(self) -> int:
+        """How many inputs were refused."""
+        return sum(bool(place.bound.errors) for place in self.places)
+
+    @property
+    def problem_count(self) -> int:
+        """How many fields wait for a person."""
+        return sum(len(one.problems) for one in [*self.blocks, *self.places])
+
+
+def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) -> list[Tab]:
+    """Return the tree for a document: its lists get a row for each item, and blank ones.
+
+    Args:
+        rooms: what the platform knows of them; they cannot be set (§4.6 rule 5).
+        creating: the reference is typed once, so it comes first then.
+    """
+    groups = {group: _placed(group, rows) for group, rows in GROUPS.items()}
+    found = {
+        group: Tab(TITLES.get(group, group), list(_group(rows, document)))
+        for group, rows in groups.items()
+        if rows and group not in HIDDEN_GROUPS
+    }
+    for tab in found.values():  # the first object of a tab is what the tab is for
+        next((block for block in tab.blocks if block.title), tab.blocks[0]).may_fold = False
+    if creating:
+        source = found["References"].blocks[0].places
+        reference = next(place for place in source if place.path == REFERENCE)
+        source.remove(reference)
+        found["Core"].blocks[0].places.insert(0, reference)
+        return list(found.values())
+    found["Areas and counts"].blocks.append(_rooms(rooms or []))
+    unknown = list(_unknown(document))
+    return [*found.values(), *([Tab(OTHERS, [_unknown_block(unknown)])] if unknown else [])]
+
+
+def _placed(group: str, rows: list[Field]) -> list[Field]:
+    """Return the fields of a tab: those of its group, and those that people look for in it."""
+    shown = [row for row in rows if row.path not in PLACED]
+    for path, (where, behind) in PLACED.items():
+        if where == group:
+            paths = [row.path for row in shown]
+            shown.insert(paths.index(behind) + 1 if behind else 0, FIELDS[path])
+    return shown
+
+
+def tab_of(path: str) -> str:
+    """Return the slug of the tab in which a leaf can be edited; "" where none has it."""
+    leaf = find(path)
+    if leaf is None or leaf.read_only:
+        return ""
+    top = leaf.path.partition(".")[0]
+    group = PLACED[top][0] if top in PLACED else leaf.group
+    return Tab(TITLES.get(group, group), []).slug
+
+
+def _group(rows: list[Field], document: dict[str, Any]) -> Iterator[Block]:
+    """Yield the blocks of a group in the order of the table."""
+    shown = [row for row in rows if not row.read_only]
+    for is_simple, run in groupby(shown, key=_is_simple):
+        some = list(run)
+        if is_simple:
+            title = "" if some[0] is shown[0] else OTHERS
+            yield Block("", title, [InputPlace(row.path, row, label(row.path)) for row in some])
+        else:
+            for row in some:
+                yield from _container(row, document)
+
+
+def _is_simple(row: Field) -> bool:
+    """One input is enough for it."""
+    return row.kind.is_scalar or row.kind is Kind.ENUM_LIST
+
+
+def _container(row: Field, document: dict[str, Any]) -> Iterator[Block]:
+    if row.kind in {Kind.MAP, Kind.OBJECT_LIST}:
+        yield Block(row.path, label(row.path), rows=_rows(row, document))
+    elif row.path == "characteristics":
+        places = [InputPlace(child.path, child, label(child.path)) for child in children(row.path)]
+        places.sort(key=lambda place: place.label.lower())
+        yield Block(row.path, "", places, is_states=True, note=STATES)
+    else:
+        yield from _object(row, document)
+
+
+def _object(row: Field, document: dict[str, Any]) -> Iterator[Block]:
+    """Yield an object as one block, followed by those of the objects and lists in it."""
+    members = children(row.path)
+    own = [place for child in members for place in _own_places(row, child)]
+    if own:
+        yield Block(row.path, label(row.path), own, may_fold=True)
+    for child in members:
+        if not _is_simple(child) and not _is_small(child):
+            yield from _container(child, document)
+
+
+def _own_places(holder: Field, child: Field) -> Iterable[InputPlace]:
+    """Return the inputs that a member has in the block of the object that holds it."""
+    leaves = [child] if _is_simple(child) else children(child.path) if _is_small(child) else []
+    return [InputPlace(leaf.path, leaf, _within(holder.path, leaf.path)) for leaf in leaves]
+
+
+def _is_small(row: Field) -> bool:
+    members = children(row.path)
+    return row.kind is Kind.OBJECT and len(members) <= SMALL and all(map(_is_simple, members))
+
+
+def _within(holder: str, path: str) -> str:
+    """Return the label of a field below the heading of the block that holds it."""
+    return capitalized(label(path).removeprefix(f"{label(holder)} · "))
+
+
+def _rows(row: Field, document: dict[str, Any]) -> list[Row]:
+    """Return a row for each item of a list or a map, and blank ones."""
+    is_map, stored = row.kind is Kind.MAP, value_at(document, row.path)
+    count = len(pairs(stored)) if is_map else len(stored) if isinstance(stored, list) else 0
+    return [
+        Row(
+            label(f"{row.path}[{index}]"),
+            _pair(row, index) if is_map else _members(row.path, index),
+            index >= count,
+            f"{row.path}[{index}]:remove",
+        )
+        for index in range(count + BLANK_ROWS)
+    ]
+
+
+def _members(path: str, index: int) -> list[InputPlace]:
+    """Return the inputs of an item; what an item itself holds many of is one JSON input."""
+    return [
+        InputPlace(f"{path}[{index}].{child.name}", child, last_label(child.path))
+        for child in children(f"{path}[{index}]")
+    ]
+
+
+def _pair(row: Field, index: int) -> list[InputPlace]:
+    """Return the two inputs of a map's entry; the catalog has no field for either."""
+    return [
+        InputPlace(
+            f"{row.path}[{index}].{name}",
+            Field(f"{row.path}[].{name}", row.group, Kind.STRING, row.source),
+            name.capitalize(),
+        )
+        for name in MAP_MEMBERS
+    ]
+
+
+def _rooms(rooms: list[Any]) -> Block:
+    note = "Read-only: the platform sets them; the number of rooms above can be set."
+    cells = (["Name", "Type", "Floor", "Area"], [_room(room) for room in rooms])
+    return Block("", "Rooms", table=cells, note=note)
+
+
+def _room(room: Any) -> list[str]:
+    if not isinstance(room, dict):
+        return [as_text(room), "", "", ""]
+    area = room.get("area")
+    texts = [room.get("name"), room.get("type"), room.get("floor")]
+    texts.append(None if area is None else f"{as_text(area)} m²")
+    return [EMPTY if text is None else as_text(text) for text in texts]
+
+
+def _unknown(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield path and value of all that the catalog does not know."""
+    for name, value in document.items():
+        path = f"{prefix}{name}"
+        found = find(path)
+        if found is None:
+            yield path, value
+        elif found.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
+            yield from _unknown(value, f"{path}.")
+        elif found.kind is Kind.OBJECT_LIST and isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield from _unknown(item, f"{path}[{index}].")
+
+
+def _unknown_block(found: list[tuple[str, Any]]) -> Block:
+    """Show what a newer platform or a feed brought: kept, never lost."""
+    shown = found[:UNKNOWN_NAMES]
+    cells = [[path, Truncator(as_text(value)).chars(SHOWN)] for path, value in shown]
+    note = "They are kept, and sent when their value changes."
+    if len(found) > UNKNOWN_NAMES:
+        note += f" The first {UNKNOWN_NAMES} of {len(found):,} are shown."
+    return Block("", UNKNOWN_FIELDS, table=(["Field", "Value"], cells), note=note)
+
+
+def as_text(value: Any) -> str:
+    """Return a value of the wire in one line for a person."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
