@@ -151,7 +151,7 @@ class Tab:
     @property
     def problem_count(self) -> int:
         """How many fields wait for a person."""
-        return sum(len(one.problems) for one in [*self.blocks, *self.places])
+        return sum(len(one.problems) for part in (self.blocks, self.places) for one in part)
 
 
 def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) -> list[Tab]:

@@ -6,7 +6,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -107,9 +108,8 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     def decide_view(self, request: HttpRequest, property_id: int | None = None) -> HttpResponse:
         """Show the open conflicts of a property (GET), or decide those of the posted page."""
-        properties = within(request.user, Property.objects.filter(pk=property_id))
-        if property_id is not None and not properties.exists():
-            raise Http404
+        if property_id is not None:
+            get_object_or_404(within(request.user, Property.objects.all()), pk=property_id)
         mine = self.get_queryset(request)
         if request.method != "POST":
             rows = mine.filter(real_estate_property_id=property_id)

@@ -31,7 +31,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, offer_workspaces
 from crm_sync.hooks import Person
-from crm_sync.models import Workspace
+from crm_sync.security.access import own_workspaces
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.property.export_actions import TYPES
@@ -63,10 +63,10 @@ class UploadForm(ModelForm):
 
     def __init__(self, *args: Any, person: Person, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
-        offer_workspaces(person, field)
+        offer_workspaces(person, self.fields["workspace"])
         senders = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
-        senders.queryset = Sender.objects.filter(workspace__in=field.queryset).order_by("name")
+        mine = own_workspaces(person)
+        senders.queryset = Sender.objects.filter(workspace__in=mine).order_by("name")
         senders.empty_label = "Not named"
         if too_large:
             limit = filesizeformat(settings.IMPORT_FILE_LIMIT)

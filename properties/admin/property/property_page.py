@@ -50,9 +50,9 @@ def _bind(form: PropertyForm) -> list[str]:
         for row in block.rows:
             row.removal = None if row.blank else form[row.removal]
     if form.creating:
-        row = Field(WORKSPACE, "Core", Kind.STRING, NameSource.INFERRED)
+        field = Field(WORKSPACE, "Core", Kind.STRING, NameSource.INFERRED)
         first = form.tree[0].blocks[0].places
-        first.insert(0, InputPlace(WORKSPACE, row, "", form[WORKSPACE]))
+        first.insert(0, InputPlace(WORKSPACE, field, "", form[WORKSPACE]))
     return [
         f"{label(path)}: {text}" if path else text
         for path, texts in problems.items()
