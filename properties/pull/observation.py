@@ -12,7 +12,6 @@ from crm_sync.text import plain
 from properties import merge
 from properties.catalog import equal, holds_unknown, is_empty, sendable
 from properties.domain import unsayable
-from properties.domain.difference import short
 from properties.domain.editing import REFERENCE
 from properties.merge import Clash, Document, Leaves
 from properties.models import Property
@@ -176,10 +175,7 @@ def _problem(row: Property, over: set[str], asked: list[Clash], reference: Any) 
         # one with another reference than the other, or with none, is no duplicate any more.
         if reference not in (None, "", row.object_reference_id):
             problem[ProblemKind.DUPLICATE.value] = twin
-    texts = {
-        clash.path: f"Both sides changed it: ours is {short(clash.ours)}, the platform's"
-        f" {short(clash.theirs)}. Decide whose value stands"
-        for clash in asked
-    }
+    text = "Both sides changed it. Decide whose value stands"
+    texts = {clash.path: text for clash in asked}
     erased = tuple(clash for clash in asked if holds_unknown(clash.path, clash.theirs))
     return with_problem(problem, ProblemKind.CONFLICT, texts | unsayable.texts(erased))

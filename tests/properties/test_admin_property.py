@@ -180,7 +180,10 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
         leftover={"provider": "left"},
         last_answer="PATCH answered 200",
     )
-    Conflict.objects.create(real_estate_property=flat, path="title", ours=1, base=2, theirs=3)
+    for ours, decision in ((1, "OURS"), (4, "")):
+        Conflict.objects.create(
+            real_estate_property=flat, path="title", ours=ours, base=2, theirs=3, decision=decision
+        )
     response = admin_client.get(address(flat.pk))
     sync = response.context["sync"]
     shown = {d["path"]: (d["ours"], d["confirmed"]) for d in sync["differences"]}
@@ -205,7 +208,7 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
     assert sync["body"] == (
         '{\n  "prices": {\n    "rent": {\n      "gross": 2\n    }\n  },\n  "title": "Flat"\n}'
     )
-    assert [event["values"] for event in sync["conflicts"]] == [["2", "1", "3"]]
+    assert [event["values"] for event in sync["ended_conflicts"]] == [["2", "1", "3"]]
     page = response.content.decode()
     for text in ("PATCH answered 200", "From the feed", "Provider", "left"):
         assert text in page

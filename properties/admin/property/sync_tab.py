@@ -42,7 +42,6 @@ def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
     """Collect the tab from the row and two bounded queries; the platform is not asked."""
     call, parts = planned(row)
     differences = _differences(row, set(parts))
-    conflicts = _conflicts(row)
     leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
     return {
         "facts": _facts(row, now),
@@ -51,8 +50,8 @@ def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
         "call": call_text(call, row),
         "body": pretty(merge.document(parts)) if parts else "",
         "changes": _changes(row),
-        "conflicts": [_event(conflict, now) for conflict in conflicts],
-        "open_conflicts": sum(not conflict.decision for conflict in conflicts),
+        "waits": bool(row.problem.get(ProblemKind.CONFLICT)),
+        "ended_conflicts": [_event(conflict, now) for conflict in _ended_conflicts(row)],
     }
 
 
@@ -124,20 +123,20 @@ def _changes(row: Property) -> list[Entry]:
     return entries(row, list(newest.order_by("-at", "-pk")[:LAST_CHANGES]))
 
 
-def _conflicts(row: Property) -> list[Conflict]:
-    """Return the open ones and then the newest."""
-    found = Conflict.objects.filter(real_estate_property=row).select_related("decided_by")
-    return list(found.order_by("decision", "-created_at", "-pk")[:NEWEST])
+def _ended_conflicts(row: Property) -> list[Conflict]:
+    """Return the newest; the open ones are among the differences."""
+    ended = Conflict.objects.exclude(decision=Conflict.Decision.OPEN)
+    found = ended.filter(real_estate_property=row)
+    return list(found.select_related("decided_by").order_by("-created_at", "-pk")[:NEWEST])
 
 
 def _event(conflict: Conflict, now: datetime) -> dict[str, Any]:
     """Return one conflict in words."""
     path = conflict.path
-    tone = "muted" if conflict.decision else "warning"
     return {
         "when": moment(conflict.created_at, now),
         "name": label(path),
         "values": [worded(path, v) for v in (conflict.base, conflict.ours, conflict.theirs)],
         "who": conflict.who,
-        "state": badge(conflict.get_decision_display(), tone),
+        "state": badge(conflict.get_decision_display(), "muted"),
     }
