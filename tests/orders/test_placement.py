@@ -43,8 +43,12 @@ def test_an_order_is_placed_and_mirrored(box, workspace, home):
     assert calls(box) == [
         ("GET", "/v1/users"),
         ("POST", "/v1/sessions"),
-        ("GET", f"/v1/sessions/{done.session_id}/products"),
-        ("POST", f"/v1/sessions/{done.session_id}/instructions"),
+        # Read by the wish, and once more by the worker's step.
+        *(
+            ("GET", f"/v1/sessions/{done.session_id}/products"),
+            ("POST", f"/v1/sessions/{done.session_id}/instructions"),
+        )
+        * 2,
         POSTED,
     ]
 
