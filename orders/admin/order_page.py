@@ -100,7 +100,7 @@ def _placement(placement: Placement, now: datetime) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class Step:
+class OrderStep:
     """One stop: "done", "now", "ended" (cancelled), "ahead", or "left out" by a cancelled order."""
 
     name: str
@@ -108,7 +108,7 @@ class Step:
     when: SafeString | str
 
 
-def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list[Step]:
+def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list[OrderStep]:
     """Return the stops; a status that we do not know is none of them, what is behind it is done."""
     reached = {
         line.new: line.occurred_at
@@ -125,7 +125,7 @@ def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list
         state = _state(stop, order.status, way, reached)
         was_there = stop in reached and state != "ahead"
         when = moment(reached[stop], now) if was_there else ""
-        found.append(Step(str(OrderStatus(stop).label), state, when))
+        found.append(OrderStep(str(OrderStatus(stop).label), state, when))
     return found
 
 
