@@ -183,9 +183,9 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
         page.wait_for_selector(".messages, [role=status]")
     with hand.task(clicks=4):  # rotate the secret
         before = box.workspace.webhook["authSecret"]
-        hand.go("Webhooks")
+        hand.go("Workspaces")
         page.click("#result_list tbody a >> nth=0")
-        hand.press("Open the webhook page")
+        page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Webhook").click()
         hand.press_button("Rotate the secret")
         page.wait_for_load_state()
     assert box.workspace.webhook["authSecret"] != before

@@ -44,7 +44,7 @@ def test_a_person_sets_it_up_and_logs_in_with_it(visit, settings, width, theme):
     page.wait_for_timeout(1100)  # of the pause after it
     page.fill("[name=code]", code(secret))
     page.get_by_role("button", name="Set it up").click()
-    page.get_by_text("Your recovery codes").wait_for()
+    page.locator("#content").get_by_role("heading", name="Your recovery codes").wait_for()
     codes = page.inner_text("pre").split()
     look()
     for address in (MINE, LISTED):
