@@ -15,8 +15,8 @@ from properties.models import Conflict
 
 MOST_COUNTED = 99  # a larger number would not help
 
-# Group, whether it folds, and its screens: title, icon (Material Symbols), and model. A slash
-# separates the model from a page that is not its list.
+# Each group has a title, whether it folds, and its screens. A screen has a title, an icon (Material
+# Symbols) and a model. A slash separates the model from a page that is not its list.
 SECTIONS = (
     (
         "",

@@ -326,7 +326,7 @@ FILE_UPLOAD_HANDLERS = [
 ]
 
 HTTPS = PUBLIC_BASE_URL.startswith("https://")
-# A browser sends cookies with the prefix `__Host-` to this host alone, and accepts no other's.
+# A browser sends cookies with the prefix `__Host-` only to the host that has set them.
 SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
 SESSION_COOKIE_SECURE = HTTPS

@@ -93,7 +93,7 @@ def _migrations() -> Finding:
 
 
 def _keys() -> Finding:
-    """Return whether our keys decrypt all stored secrets (S5)."""
+    """Check that our keys decrypt all stored secrets (S5)."""
     unreadable, old, count = [], 0, 0
     for model, name in encrypted_columns():
         for pk, token in stored(model, name):

@@ -71,7 +71,7 @@ class Pausing(models.Model):
             )
 
     def _pause_for(self, error: SyncError, now: datetime, *, known: datetime | None) -> None:
-        """Record what is wrong, and pause all workers if `error` requires it (429, 503, 401; A8).
+        """Record what is wrong, and pause all workers if `error` requires it (A8: 429, 503, 401 …).
 
         Args:
             known: `paused_until` when the call was sent. If a pause has begun since, this refusal

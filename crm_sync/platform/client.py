@@ -167,7 +167,7 @@ class Client:
         )
 
     def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
-        """Update by our reference, merge semantics of §4.6; NotFoundError creates nothing (A3)."""
+        """Update by our reference, with the merge semantics of §4.6; never create one (A3)."""
         path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
         return self._request("PATCH", path, json=body)
 

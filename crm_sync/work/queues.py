@@ -39,7 +39,7 @@ class Turn(Protocol):
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, as it was read less than a second ago."""
+        """The workspace, read a few seconds ago at most; see `turn.Turn.workspace`."""
 
     def is_over(self) -> bool:
         """Return whether its time is over or this process has to end."""

@@ -266,7 +266,7 @@ class Turn:
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, as it was read less than a second ago."""
+        """The workspace: `REFRESHED` is half a second old at most, other columns five seconds."""
         return self.store.workspace()
 
     def is_over(self) -> bool:
