@@ -1,7 +1,7 @@
-"""What we ask of Celery's brokers: whole messages, and to be found again soon.
+"""Two changes to Celery's brokers: messages are always whole, and reconnecting is fast.
 
-kombu's file-system broker opens a message under its final name and writes it afterwards: a worker
-that looks in between takes an empty file, and ends with what its JSON parser raises.
+kombu's file-system broker opens a message under its final name and writes it afterwards. A worker
+that reads in between gets an empty file, and ends with the error of its JSON parser.
 """
 
 import json
@@ -16,14 +16,14 @@ from celery.app import amqp
 from kombu.connection import Connection
 from kombu.transport import TRANSPORT_ALIASES, filesystem
 
-AGAIN_AFTER = 2.0  # seconds from one attempt to reach a broker that is away to the next
+AGAIN_AFTER = 2.0  # seconds between two attempts to reach a broker
 
 
 class PatientConnection(Connection):
-    """A connection whose broker is asked again every two seconds, for ever.
+    """A connection that tries to reach its broker every two seconds, for ever.
 
-    Worker and beat leave the pauses to kombu, which lets them grow to half a minute; Celery has no
-    setting for them.
+    Worker and beat use the pauses of kombu, which grow to half a minute. Celery has no setting for
+    them.
     """
 
     def ensure_connection(self, *args: Any, **pauses: Any) -> Connection:
@@ -34,16 +34,19 @@ class PatientConnection(Connection):
 
 
 class AMQP(amqp.AMQP):  # type: ignore[misc] # Celery has no types
-    """Celery's own, with such connections."""
+    """Celery's own AMQP, with such connections."""
 
     Connection = PatientConnection
 
 
 class Channel(filesystem.Channel):
-    """Writes aside and renames; what is broken all the same is left out, and the tick comes."""
+    """Writes a message to another file and renames it. Broken messages are skipped.
+
+    For a skipped message, the tick sends a new one.
+    """
 
     def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]
-        # Messages are taken in the order of their names: these have as many digits until 2286.
+        # Messages are read in the order of their names, whose number of digits is equal until 2286.
         name = f"{time.time_ns()}_{uuid.uuid4()}.{queue}.msg"
         whole = Path(self.data_folder_out) / name
         aside = whole.with_suffix(".new")
@@ -58,12 +61,12 @@ class Channel(filesystem.Channel):
 
 
 class Transport(filesystem.Transport):
-    """`filesystem://`, as `use` puts it in the place of kombu's own."""
+    """`filesystem://`, with which `use` replaces kombu's own."""
 
     Channel = Channel
 
 
 def use() -> None:
-    """Make the brokers' addresses mean our transports."""
+    """Use our transports for the addresses of brokers."""
     TRANSPORT_ALIASES["filesystem"] = "config.broker:Transport"
     TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.redis_broker:Transport"

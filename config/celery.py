@@ -1,4 +1,4 @@
-"""The Celery application: a doorbell for work that stands in the database."""
+"""The Celery application: a doorbell for work that is stored in the database."""
 
 import os
 from typing import Any
@@ -23,7 +23,7 @@ app.autodiscover_tasks()
 
 
 def share_connections(**_: Any) -> None:
-    """Let the threads of a worker share connections, before it opens one."""
+    """Let the threads of a worker share connections, before the first one is opened."""
     from crm_sync import permits  # noqa: PLC0415 - it reads the settings
 
     permits.share_connections()

@@ -1,4 +1,4 @@
-"""DATA_DIR is for one user of the machine: database, keys, broker and uploads lie in it (S5)."""
+"""DATA_DIR belongs to one user of the machine: it holds database, keys, broker and uploads (S5)."""
 
 import logging
 import os
@@ -10,16 +10,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 log = logging.getLogger(__name__)
 
-PRIVATE = 0o077  # the rights that nobody else shall have
+PRIVATE = 0o077  # the rights that other users must not have
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder, or take from it the rights of other users, who then reach nothing in it.
+    """Create the folder, or remove the rights of other users, so that they can reach no file in it.
 
-    From here on the process makes no file that another user may read.
+    From here on the process creates only files that no other user may read.
 
     Raises:
-        ImproperlyConfigured: it cannot be this process's own; the text says what to do.
+        ImproperlyConfigured: the folder cannot belong to this process alone. The text contains the
+            remedy.
     """
     os.umask(PRIVATE)
     try:

@@ -20,7 +20,7 @@ KINDS = {
 }
 DATABASES = frozenset(f"django.db.backends.{name}" for name in ("postgresql", "sqlite3"))
 YES_OR_NO = frozenset({*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""})
-# Settings of earlier versions. A start with one of them ends: it would not do what that one says.
+# Settings of earlier versions. A start with one of them fails, since it would have no effect.
 FIXED = """
     API_BODY_LIMIT API_CALLS_A_MINUTE CALLBACK_BODY_LIMIT CALLBACK_WRONG_A_MINUTE
     CSRF_TRUSTED_ORIGINS FEED_MISSING_SHARE HISTORY_ACTIVE_FOR HISTORY_POLL_ACTIVE HISTORY_POLL_IDLE
@@ -47,7 +47,7 @@ REMOVED = {
     "DATABASE_PREPARES": "remove it; for False end DATABASE_URL with ?server_side_binding=False",
     "MATERIALS_STORAGE_OPTIONS": "write it into MATERIALS_STORAGE",
 }
-# With a zero nothing would move, or each call would end at once.
+# With a zero no work would be done, or each call would end at once.
 MORE_THAN_ZERO = frozenset(
     {
         "CALL_DEADLINE",
@@ -57,11 +57,11 @@ MORE_THAN_ZERO = frozenset(
 
 
 class Env(environ.Env):  # type: ignore[misc] # it has no types
-    """Reads as django-environ does.
+    """Reads the environment as django-environ does, with stricter checks.
 
     Raises:
-        ImproperlyConfigured: a value is not of its kind, below zero, or an address that is none. An
-            address is not repeated: it may hold a password (S5).
+        ImproperlyConfigured: a value has the wrong type, is below zero, or is not a valid address.
+            The text never contains an address, which may hold a password (S5).
     """
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **options: Any) -> Any:
@@ -81,7 +81,7 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
         return value
 
     def refuse(self, removed: Mapping[str, str]) -> None:
-        """Raise where the environment names a setting that is removed."""
+        """Raise if the environment contains a removed setting."""
         for name, advice in removed.items():
             if name in self.ENVIRON:
                 raise ImproperlyConfigured(
@@ -89,14 +89,14 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
                 )
 
     def one_of(self, var: str, default: str, choices: Container[str]) -> str:
-        """Return the value of a variable that has a few possible ones."""
+        """Return the value of a variable, which must be one of a few choices."""
         value = str(self.str(var, default=default))
         if value not in choices:
             raise _unfit(var, value, None)
         return value
 
     def days(self, var: str, default: Mapping[str, int]) -> dict[str, int]:
-        """Return the days of each name: those of `name=days` in a list, else the default."""
+        """Return the days by name: from `name=days` in a list, else the default."""
         found = dict(default)
         for one in map(str.strip, self.list(var, default=[])):
             name, _, days = one.partition("=")
@@ -116,7 +116,7 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
         return found
 
     def networks(self, var: str) -> list[str]:
-        """Return addresses and networks of a list, or `unix` for a socket of this machine."""
+        """Return a list of addresses, networks, and `unix` for a socket of this machine."""
         names: list[str] = [one.strip() for one in self.list(var, default=[])]
         for name in names:
             try:
@@ -129,27 +129,27 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
         return names
 
     def certificates(self, var: str) -> str:
-        """Return the path of a file with certificates (PEM), "" where none is named."""
+        """Return the path of a file with certificates (PEM), or ""."""
         path = str(self.str(var, default=""))
         if not path:
             return path
         try:
             ssl.create_default_context(cafile=path)
-        except OSError:  # an SSLError is one
+        except OSError:  # SSLError is a subclass
             raise ImproperlyConfigured(
                 f"{var} is {path!r} and no file of certificates. See .env.example."
             ) from None
         return path
 
     def db_url(self, var: str, *args: Any, **options: Any) -> Any:
-        """Return the database that an address names."""
+        """Return the settings of the database at an address."""
         found = self._address(super().db_url, var, *args, **options)
         if found["ENGINE"] not in DATABASES:
             raise ImproperlyConfigured(f"{var} must name a PostgreSQL or SQLite database.")
         return found
 
     def email_url(self, var: str, *args: Any, **options: Any) -> Any:
-        """Return the settings of the mail server that an address names."""
+        """Return the settings of the mail server at an address."""
         return self._address(super().email_url, var, *args, **options)
 
     def _address(self, read: Callable[..., Any], var: str, *args: Any, **options: Any) -> Any:
@@ -174,7 +174,7 @@ def _unfit(name: str, said: str | None, cast: Any) -> ImproperlyConfigured:
 
 
 def problem(error: BaseException) -> str:
-    """Return the line for a start that fails for want of a right setting; "" for a bug of ours."""
+    """Return the line for a start that fails because of a setting, or "" for a bug of ours."""
     if isinstance(error, ImproperlyConfigured):
         return f"It cannot start: {str(error).partition(chr(10))[0]}"
     if isinstance(error, OperationalError):
@@ -184,7 +184,7 @@ def problem(error: BaseException) -> str:
 
 
 def end_in_one_line() -> None:
-    """Let this process end with that line instead of a traceback."""
+    """Let this process end with this line instead of a traceback."""
     sys.excepthook = _say
 
 

@@ -1,4 +1,4 @@
-"""How gunicorn serves the product: `gunicorn --config config/gunicorn.py config.wsgi`."""
+"""The settings of gunicorn: `gunicorn --config config/gunicorn.py config.wsgi`."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from crm_sync import tracing
 
 worker_class = "gthread"
 threads = 8
-# Each answer closes its connection. On one that is kept, a callback may arrive while the server
-# closes it, and is lost (decision 21).
+# Each answer closes its connection. On a connection that stays open, a callback may arrive while
+# the server closes it, and is lost (decision 21).
 keepalive = 0
-control_socket_disable = True  # it lies in the user's home, where two installations share it
+control_socket_disable = True  # two installations would share it in the user's home
 worker_connections = 900  # most systems give a process 1024 open files
 # The path without its query, which may carry the secret of the webhook (S3).
 access_log_format = "%(h)s %(m)s %(U)s %(s)s %(L)ss"
 
 
 class AccessLog(Logger):  # type: ignore[misc] # gunicorn has no types
-    """What a caller sends stands in one line (S4): gunicorn writes a line feed of a path as one."""
+    """An access log with one line for each request (S4). gunicorn does not escape line feeds."""
 
     def atoms(self, *arguments: Any) -> dict[str, Any]:
-        """Return what a line can be made of."""
+        """Return the values for a line."""
         found: dict[str, Any] = super().atoms(*arguments)
         return {
             name: one_line(value) if isinstance(value, str) else value
@@ -31,7 +31,7 @@ class AccessLog(Logger):  # type: ignore[misc] # gunicorn has no types
         }
 
     def access(self, *arguments: Any) -> None:
-        """Write the line with the id of the request, which ends with it."""
+        """Write the line with the id of the request, then end the trace."""
         super().access(*arguments)
         tracing.end()
 
@@ -40,5 +40,5 @@ logger_class = AccessLog
 
 
 def on_starting(_: Any) -> None:
-    """Watch honcho from the process that starts the others; they end with it."""
+    """Watch honcho from the main process. The workers end with it."""
     orphan.watch()

@@ -1,4 +1,4 @@
-"""One line for each thing that is logged, without tokens, whatever came in from outside (S4)."""
+"""One line for each log record, without tokens, whatever input it contains (S4)."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 from crm_sync import tracing
 from crm_sync.platform.redaction import NOTHING
 
-# Written as they are: a tab says nothing, and a blank is no control character.
+# Control characters and line separators, and their escapes in the log.
 _ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
     ord("\n"): "\\n",
     ord("\r"): "\\r",
@@ -19,7 +19,7 @@ _ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} |
 
 
 def one_line(text: str) -> str:
-    """Return a text without control characters: nobody forges a line of the log with it."""
+    """Return a text with escaped control characters, so that it cannot forge a line of the log."""
     return text.translate(_ESCAPED)
 
 
@@ -36,13 +36,13 @@ class LineFormatter(logging.Formatter):
         return NOTHING.text(one_line(super().formatMessage(record)))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of logging
-        """Return a traceback whose lines cannot be taken for lines of the log."""
+        """Return a traceback whose lines cannot be mistaken for lines of the log."""
         lines = super().formatException(ei).splitlines()
         return "\n".join(f"    {NOTHING.text(one_line(line))}" for line in lines)
 
 
 class WithoutTraceback(logging.Filter):
-    """Leaves out where something failed that is no failure of ours."""
+    """Removes the traceback of an error that is not our fault."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Keep the record, without its traceback."""
@@ -51,10 +51,10 @@ class WithoutTraceback(logging.Filter):
 
 
 class Json(logging.Formatter):
-    """One JSON object in one line, for whatever collects logs."""
+    """One JSON object in one line, for a system that collects logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record: time, level, logger, id, message, where it failed."""
+        """Return the line of a record: time, level, logger, process, message, id, traceback."""
         found = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

@@ -1,4 +1,4 @@
-"""The sidebar of the admin: the one place that names a screen of every app."""
+"""The sidebar of the admin: the only module that names the screens of all apps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +13,10 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.security import second_factor
 from properties.models import Conflict
 
-MOST_COUNTED = 99  # beyond that the number says nothing more
+MOST_COUNTED = 99  # a larger number would not help
 
-# Group, whether it folds, and its screens: title, icon (Material Symbols), model, and behind a
-# slash the page of it that is not its list.
+# Each group has a title, whether it folds, and its screens. A screen has a title, an icon (Material
+# Symbols) and a model. A slash separates the model from a page that is not its list.
 SECTIONS = (
     (
         "",
@@ -66,7 +66,7 @@ SECTIONS = (
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return what this user may open, for unfold's sidebar."""
+    """Return the screens that this user may open, for unfold's sidebar."""
     models = {model._meta.label_lower: screen for model, screen in admin.site._registry.items()}
     groups: list[dict[str, Any]] = []
     for title, folds, screens in SECTIONS:
@@ -94,7 +94,7 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _mark(path: str, items: list[dict[str, Any]]) -> None:
-    """Mark the one screen that is open: of two whose address the page begins with, the longer."""
+    """Mark the open screen: the one with the longest address that begins the path."""
     index = reverse("admin:index")
     longest = max((item["link"] for item in items if path.startswith(item["link"])), key=len)
     for item in items:
@@ -110,7 +110,7 @@ def _item(request: HttpRequest, screen: Any, title: str, icon: str, label: str) 
     return item
 
 
-# Screen, and its rows that wait for a person.
+# Screen → its rows that wait for a person.
 WAITING: dict[str, Callable[[], QuerySet[Any]]] = {
     "crm_sync.receivedevent": lambda: ReceivedEvent.objects.filter(state__in=STUCK),
     "properties.conflict": lambda: Conflict.objects.filter(decision=""),
@@ -118,7 +118,7 @@ WAITING: dict[str, Callable[[], QuerySet[Any]]] = {
 
 
 def _badge(waiting: QuerySet[Any]) -> dict[str, str]:
-    """Count along an index, and no further than somebody would read."""
+    """Return the badge, counted along an index, up to MOST_COUNTED."""
     found = waiting.order_by()[: MOST_COUNTED + 1].count()
     if not found:
         return {}

@@ -1,6 +1,6 @@
-"""A process of the Procfile ends when honcho does, also when honcho was killed and stopped nobody.
+"""Ends a process of the Procfile when honcho ends, even if honcho was killed.
 
-honcho starts each process through a child of its own, which outlives it and reads on for ever.
+honcho starts each process through a child of its own, which outlives it and goes on reading.
 """
 
 import os
@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-MARK = "HONCHO_PROCESS_NAME"  # honcho sets it for what it starts
+MARK = "HONCHO_PROCESS_NAME"  # honcho sets it for the processes that it starts
 INTERVAL = 1.0  # seconds between two checks
 
 
 def watch(*_: Any, **__: Any) -> None:
-    """Stop this process with SIGTERM as soon as honcho is gone; without honcho do nothing."""
+    """Stop this process with SIGTERM as soon as honcho is gone. Without honcho, do nothing."""
     if MARK in os.environ:
         found = _honcho()
         if found is not None:
@@ -23,18 +23,18 @@ def watch(*_: Any, **__: Any) -> None:
 
 
 def _run(child: int, honcho: int) -> None:
-    # Whoever adopts the child of a honcho that is gone runs another command.
+    # When honcho is gone, another process adopts the child, and its command differs.
     while _parent(child) == honcho and _command(child) == _command(honcho):
         time.sleep(INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _honcho() -> tuple[int, int] | None:
-    """Return the nearest ancestor that honcho did not start, its own child, and honcho itself."""
+    """Return honcho's own child, which is the nearest ancestor without MARK, and honcho."""
     pid = os.getppid()
     while pid > 1:
         parent = _parent(pid)
-        if parent is None:  # no Linux, or somebody else's
+        if parent is None:  # not Linux, or the process of another user
             return None
         if not _is_marked(pid):
             return pid, parent
@@ -53,7 +53,7 @@ def _command(pid: int) -> bytes:
 def _bytes(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:  # it ended
+    except OSError:  # the process has ended
         return b""
 
 

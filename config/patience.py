@@ -1,16 +1,16 @@
-"""How long a statement may last in PostgreSQL: longer where a person waits for it (decision 15)."""
+"""The time limit of statements in PostgreSQL, which maintenance commands lack (decision 15)."""
 
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-# What `manage.py` runs instead of a worker or a web server: a statement of theirs ends in time.
+# Commands of `manage.py` that serve as a worker or web server. Their statements have a time limit.
 SERVING = frozenset({"work", "runserver"})
 
 
 def wait_for_statements(argv: list[str]) -> None:
-    """Let the statements of a maintenance command last: an index over millions of rows takes long.
+    """Remove the limit for a maintenance command: an index over millions of rows takes long.
 
     Args:
         argv: the command line, such as `["manage.py", "migrate"]`.

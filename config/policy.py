@@ -1,4 +1,4 @@
-"""What a browser may load and send from our pages (S17, S18): only what comes from here."""
+"""The content security policy: our pages load and send only within our own origin (S17, S18)."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponseBase
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 
-# The admin's look evaluates short expressions in its attributes, so scripts in a page cannot be
-# forbidden; they can only load from here, and send to nowhere else.
+# The admin theme evaluates short expressions in attributes, so inline scripts cannot be forbidden.
+# But scripts can load only from our origin, and send only to it.
 POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -24,7 +24,7 @@ POLICY = "; ".join(
 
 
 def content_policy(answer: Answer) -> Answer:
-    """Send the policy with each answer that does not have one."""
+    """Add the policy to each answer that has none."""
 
     def serve(request: HttpRequest) -> HttpResponseBase:
         response = answer(request)

@@ -1,7 +1,7 @@
-"""The Redis broker of kombu, whose lost connections are reconnected and never end a worker.
+"""The Redis broker of kombu, changed so that a lost connection does not end a worker.
 
-After a connection is lost kombu puts back what was not acknowledged, on a channel whose transport
-it has already closed. That raises an AttributeError, which Celery takes for a bug and ends with.
+After a lost connection kombu puts back the messages that are not acknowledged, on a channel whose
+transport it has already closed. This raises an AttributeError, which ends Celery like any bug.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as ConnectionLost
 
 
 class Channel(kombu_redis.Channel):
-    """Says that a closed connection is closed, as Celery knows to handle it.
+    """Raises a connection error for a closed connection, which Celery handles by reconnecting.
 
     The messages come back when their visibility time-out is over.
     """
@@ -24,6 +24,6 @@ class Channel(kombu_redis.Channel):
 
 
 class Transport(kombu_redis.Transport):
-    """`redis://` and `rediss://`, as `broker.use` puts it in the place of kombu's own."""
+    """`redis://` and `rediss://`, with which `broker.use` replaces kombu's own."""
 
     Channel = Channel

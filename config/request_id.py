@@ -1,4 +1,4 @@
-"""The id of a request in the log (decision 19), and its calls to the platform."""
+"""Middleware: the id of a request in the log (decision 19), and the log of its platform calls."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ CALLBACKS = "/webhooks/"
 def traced(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request an id, that of its caller if it is harmless, and send it back.
+    """Give each request an id, and return it. Use the caller's id if it is harmless.
 
-    At a callback address none is taken: whoever calls there has a secret that may stand anywhere.
+    An id of a callback is ignored, since its headers may contain the secret anywhere.
     """
 
     def serve(request: HttpRequest) -> HttpResponse:
@@ -25,6 +25,6 @@ def traced(
         response = get_response(request)
         response.headers[HEADER] = tracing.current().id
         call_log.flush()
-        return response  # the id stays until the line of the access log is written
+        return response  # the trace ends after the line of the access log
 
     return serve

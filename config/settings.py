@@ -1,4 +1,4 @@
-"""All settings, from the environment (see .env.example); the defaults need no server at all."""
+"""All settings, from the environment (see .env.example). The defaults need no other server."""
 
 import gc
 import os
@@ -17,8 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config import data_dir
 from config.environment import REMOVED, Env
 
-# Nearly all that a start loads stays: to look through it for garbage was a seventh of the start of
-# each process (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
+# Nearly all objects of a start stay in use. Collecting garbage among them was a seventh of each
+# start (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
 gc.set_threshold(50_000, 20, 100)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -35,9 +35,9 @@ KEYS, DATABASE = "secrets.key", "db.sqlite3"
 
 
 def kept_secret(name: str, fresh: str) -> str:
-    """Return the secret in DATA_DIR/name, which is written with `fresh` when it is not there.
+    """Return the secret in DATA_DIR/name, or write `fresh` there if the file is missing.
 
-    Two processes that start together agree: whoever links the file first wins.
+    Two processes that start together use the same secret: the first to link the file wins.
     """
     path = DATA_DIR / name
     if not path.exists():
@@ -61,8 +61,8 @@ def kept_secret(name: str, fresh: str) -> str:
 
 
 DEBUG = env.bool("DEBUG", default=False)
-# S5: newest first; the older ones still decrypt. Not derived from SECRET_KEY, so each can rotate.
-# Made before the other one: where that is, this one was, and is never replaced in silence.
+# S5: newest first; the older keys still decrypt. Not derived from SECRET_KEY, so each can rotate.
+# Created before django.key: if that file exists, a missing key file was lost, and is not replaced.
 SECRET_KEYS_AT_REST: list[str] = env.list("SECRET_KEYS_AT_REST", default=[]) or [
     kept_secret(KEYS, Fernet.generate_key().decode())
 ]
@@ -81,63 +81,66 @@ SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret(
 # --- the product ---------------------------------------------------------------------------------
 # The address under which the platform reaches us: callbacks go to PUBLIC_BASE_URL/webhooks/<uuid>/.
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
-# A callback to a host that is not allowed would be lost: its own host always is.
+# A callback to a host that is not allowed would be lost, so our public host is always allowed.
 ALLOWED_HOSTS: list[str] = [
     *env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"]),
     urlsplit(PUBLIC_BASE_URL).hostname or "localhost",
 ]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_BASE_URL]
-# Seconds that one call to the platform may take, first byte to last; a lease is half as long again,
+# Seconds that one call to the platform may take, first byte to last. A lease is 1.5 times as long,
 # and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
-# A file with the CAs that are trusted in calls to others; "": those of certifi.
+# A file with the CAs that are trusted in outgoing calls; "": the CAs of certifi.
 CA_BUNDLE = env.certificates("CA_BUNDLE")
 CALLBACK_BODY_LIMIT = 256 * 1024  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
-# S22: calls with a wrong secret, from one address to one workspace in a minute, that are answered
-# 401 and counted one by one; further ones are answered 429. 0: no limit. And whose X-Forwarded-For
-# is believed: addresses and networks of proxies, or "unix" for one that comes by a socket.
+# S22: the number of calls with a wrong secret, from one address to one workspace in a minute, that
+# are answered 401 and counted one by one. Further calls are answered 429. 0: no limit.
+# TRUSTED_PROXIES are the addresses and networks of proxies whose X-Forwarded-For is used, or "unix"
+# for a proxy that connects by a Unix socket.
 CALLBACK_WRONG_A_MINUTE = 30
 TRUSTED_PROXIES: list[str] = env.networks("TRUSTED_PROXIES")
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
-# Reads of orders in a workspace: at most so many in any minute, all workers together.
+# The most reads of orders in a workspace in any minute, all workers together.
 ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
-# Seconds from one read of the platform's list of users to the next.
+# Seconds between two reads of the platform's list of users.
 USERS_READ_EVERY = 3600.0
 # A full feed that lacks more than this share of the properties of the last one is refused.
 FEED_MISSING_SHARE = 0.2
-# Sources of feeds: how many bytes a file may have, fetched and unpacked, and how many seconds a
-# fetch may take; which folders of this machine may be read; and which hosts ("host", "host:port")
-# or networks ("10.1.0.0/16") of our own may be asked (S13).
+# Sources of feeds: the most bytes of a file, fetched and unpacked; the most seconds of a fetch; the
+# folders of this machine that may be read; and the hosts ("host", "host:port") or networks
+# ("10.1.0.0/16") of our own network that may be called (S13).
 SOURCE_FILE_LIMIT = 512 * 1024**2
 SOURCE_DEADLINE = 900.0
 SOURCE_FOLDERS: list[str] = env.list("SOURCE_FOLDERS", default=[])
 SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
-# The files of what was delivered: whether they are downloaded into the storage "materials", how
-# many bytes one may have, and which hosts of our own network may be asked for them (S13).
+# The files of materials: whether they are downloaded into the storage "materials", the most bytes
+# of a file, and the hosts of our own network that may be called for them (S13).
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
 MATERIALS_FILE_LIMIT = 512 * 1024**2
 MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
-# Calls to the platform in the admin: "errors", "all" or "off"; how many are kept. All are counted.
+# The calls to the platform that are stored for the admin: "errors", "all" or "off", and how many.
+# All calls are counted.
 PLATFORM_CALLS = env.one_of("PLATFORM_CALLS", "errors", ("off", "errors", "all"))
 PLATFORM_CALLS_KEEP_ROWS = 100_000
 
-# Messages to other systems (docs/outgoing.md): which hosts ("host", "host:port") or networks of our
-# own may get them (S13).
+# Messages to other systems (docs/outgoing.md): the hosts ("host", "host:port") or networks of our
+# own network that may get them (S13).
 OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
 
-# Days after which something is removed (S23); 0 keeps it, as does waiting for a person.
+# Days after which rows and files are removed (S23). With 0 they are kept for ever. A row that waits
+# for a person is always kept.
 KEEP_DAYS = env.days(
     "KEEP_DAYS",
     {
-        "events": 90,  # the bytes and headers of what was received
+        "events": 90,  # the bytes and headers of received events
         "calls": 14,  # to the platform
         "messages": 30,  # to other systems, delivered or given up
         "imports": 365,  # since they ended
-        "history": 730,  # what people did in the admin
-        "users": 365,  # whom the platform lists no more, and no order or placement names
-        "files": 0,  # of what was delivered, of orders that have ended
+        "history": 730,  # the actions of people in the admin
+        "users": 365,  # not listed by the platform any more, and not named in orders or placements
+        "files": 0,  # of materials, for orders that have ended
     },
 )
 
@@ -191,14 +194,14 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "crm_sync.security.login_limits.Refusals",
-    "axes.middleware.AxesMiddleware",  # the last: it answers who is locked out
+    "axes.middleware.AxesMiddleware",  # must be last: it answers people who are locked out
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "config" / "templates"],  # before the look's own
+        "DIRS": [BASE_DIR / "config" / "templates"],  # before the templates of the theme
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -220,13 +223,13 @@ SQLITE_OPTIONS: dict[str, Any] = {
 POSTGRESQL_OPTIONS: dict[str, Any] = {
     "options": "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s"
     " -c statement_timeout=20s"
-    # A backlog is claimed in the order of its index, not sorted at each claim, and no short
-    # statement is compiled first: `python -m tests.benchmarks claims tick`.
+    # So that a backlog is claimed in the order of its index, not sorted at each claim, and short
+    # statements are not compiled: `python -m tests.benchmarks claims tick`.
     " -c random_page_cost=1.1 -c jit=off",
     # A plan is made once for each connection, not at each INSERT: decision 9.
     "server_side_binding": True,
-    "prepare_threshold": 5,  # uses of a statement, then it is prepared
-    # A server that vanishes, as at a failover, is given up after half a minute and not after hours.
+    "prepare_threshold": 5,  # uses of a statement before it is prepared
+    # If a server vanishes, as in a failover, its connections fail after half a minute, not hours.
     "connect_timeout": 5,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -254,8 +257,8 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-# At most two passwords are hashed at a time, and none of an address that has failed too often. Five
-# wrong passwords for one name from one address: then fifteen minutes with none at all (S17).
+# At most two passwords are hashed at a time, and none for an address that has failed too often.
+# After five wrong passwords for one name from one address, it is locked for fifteen minutes (S17).
 PASSWORD_HASHERS = [
     "crm_sync.security.login_limits.BoundedHasher",
     *global_settings.PASSWORD_HASHERS[1:],
@@ -272,18 +275,18 @@ AXES_LOCKOUT_CALLABLE = "crm_sync.security.login.locked_out"
 AXES_USERNAME_CALLABLE = "crm_sync.security.login.name_kept"
 AXES_CLIENT_IP_CALLABLE = "crm_sync.security.login.address"
 AXES_RESET_ON_SUCCESS = True
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits no longer
-AXES_ENABLE_ADMIN = False  # crm_sync.admin.accounts.login_failures has our look
-AXES_DISABLE_ACCESS_LOG = True  # who came when is nobody's business (S23)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # further tries do not extend the lock
+AXES_ENABLE_ADMIN = False  # crm_sync.admin.accounts.login_failures replaces it
+AXES_DISABLE_ACCESS_LOG = True  # the times of logins are private (S23)
 AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = [  # not kept with a failure
+AXES_SENSITIVE_PARAMETERS = [  # not stored with a failure
     *("username", "own_password", "code", "token", "secret", "address"),
 ]
-# A code beside the password: of those who have an app, or of everybody (docs/accounts.md).
+# A code beside the password: for people who have an app, or for everybody (docs/accounts.md).
 ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional", "required"))
-OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the app calls it
-# Seconds from a login until the next one is asked for, whatever was done meanwhile; and seconds
-# without use, after which a session ends before that (0: never).
+OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # the name in the app
+# A session ends this many seconds after the login in any case, or after SESSION_IDLE seconds
+# without use (0: never).
 SESSION_COOKIE_AGE = 8 * 3600
 SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
 LANGUAGE_CODE = "en"
@@ -293,20 +296,20 @@ USE_TZ = True
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
-# In an image it is filled when that is built.
+# In an image it is filled at build time.
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES: dict[str, Mapping[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    # Where this default is on one machine, several web servers share one.
+    # This default is a folder of one machine. Several web servers need a shared storage.
     "materials": env.storage(
         "MATERIALS_STORAGE",
         {
             "BACKEND": "django.core.files.storage.FileSystemStorage",
             "OPTIONS": {
                 "location": str(DATA_DIR / "materials"),
-                "base_url": None,  # each file goes through a view that asks for a permission
+                "base_url": None,  # a view serves each file and checks the permission
                 "file_permissions_mode": 0o600,
                 "directory_permissions_mode": 0o700,
             },
@@ -314,8 +317,8 @@ STORAGES: dict[str, Mapping[str, Any]] = {
     ),
 }
 WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
-DATA_UPLOAD_MAX_NUMBER_FILES = 1  # an import has one, nothing else has any
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has an input for each catalog field
+DATA_UPLOAD_MAX_NUMBER_FILES = 1  # only an import has a file
 FILE_UPLOAD_HANDLERS = [
     "properties.imports.upload_limit.UploadLimit",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
@@ -323,17 +326,17 @@ FILE_UPLOAD_HANDLERS = [
 ]
 
 HTTPS = PUBLIC_BASE_URL.startswith("https://")
-# A browser sends these names to this very host alone, and takes them from no other.
+# A browser sends cookies with the prefix `__Host-` only to the host that has set them.
 SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if HTTPS else 0)
-# A redirected callback would be a lost event (S9); whoever asks how we are comes from inside.
+# A redirected callback would be a lost event (S9). The health checks come from our own network.
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(healthz|readyz|workersz|metrics)$"]
-# Whether all names below the host are under HTTPS, and shall be so for ever, only its owner knows.
+# Only the owner of the host knows whether all its subdomains use HTTPS, now and for ever.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 # --- Celery (what each line prevents: decision 15) -----------------------------------------------
@@ -346,7 +349,7 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "data_folder_in": str(_broker_dir / "queue"),
         "data_folder_out": str(_broker_dir / "queue"),
         "control_folder": str(_broker_dir / "control"),
-        "polling_interval": 0.1,  # seconds; the default of one second is what people would wait
+        "polling_interval": 0.1,  # seconds; with the default of one second people would wait
     }
 elif CELERY_BROKER_URL.startswith("redis"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -360,16 +363,16 @@ elif CELERY_BROKER_URL.startswith("redis"):
     }
 CELERY_BROKER_CONNECTION_TIMEOUT = 0.3
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# For ever; by default a worker would give up at the hundredth try.
+# Retry for ever; by default a worker would stop after 100 tries.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# Threads, since one that waits for an answer costs little; an idle one is not started.
+# Threads, since a thread that waits for an answer costs little. Threads start only when needed.
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=256)
-# Seconds for which a worker that ends waits for its timer: honcho kills after five in all.
+# Seconds that an ending worker waits for its timer: honcho kills it after five seconds in all.
 CELERY_WORKER_TIMER_PRECISION = 0.2
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
@@ -393,20 +396,20 @@ LOGGING = {
     },
     "filters": {"one_line": {"()": "config.logs.WithoutTraceback"}},
     "loggers": {
-        # Scanners ask for hosts that are not ours, all the time.
+        # Scanners send requests for other hosts all the time.
         "django.security.DisallowedHost": {"filters": ["one_line"]},
-        # It repeats each failure in its own words; ours are one line (crm_sync.security.login).
+        # It logs each failure again. Our own log has one line for it (crm_sync.security.login).
         "axes": {"level": "ERROR"},
-        # It writes whole addresses, and the query of one may hold a secret (S5).
+        # It logs whole addresses, and the query of an address may hold a secret (S5).
         "urllib3": {"level": "ERROR"},
     },
     "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "INFO", LOG_LEVELS)},
 }
 
 # --- the API (docs/api.md) -----------------------------------------------------------------------
-API_CALLS_A_MINUTE = 600  # of one token
+API_CALLS_A_MINUTE = 600  # for one token
 API_BODY_LIMIT = 1024**2  # bytes (S7)
-# Calls are counted where all web processes see it. Without Redis each process counts its own.
+# All web processes share one count of calls in Redis. Without Redis each process counts its own.
 _has_redis = CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -454,7 +457,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "CRM sync",
     "SITE_SUBHEADER": "Properties and orders, in sync",
     "SITE_SYMBOL": "sync_alt",
-    "SITE_URL": None,  # there is no other site to return to
+    "SITE_URL": None,  # there is no public site
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_BACK_BUTTON": True,

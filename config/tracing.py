@@ -1,4 +1,4 @@
-"""How the id of a log travels with a task (decision 19)."""
+"""Sends the id for the log with each task (decision 19)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from celery.signals import before_task_publish, task_postrun, task_prerun
 
 from crm_sync import tracing
 
-IN_TASK = "crm_sync_trace"  # the name in a message of the broker
+IN_TASK = "crm_sync_trace"  # the header of a message
 
 
 @before_task_publish.connect  # type: ignore[untyped-decorator] # Celery has no types
@@ -17,7 +17,7 @@ def _send(headers: dict[str, Any] | None = None, **_: Any) -> None:
 
 @task_prerun.connect  # type: ignore[untyped-decorator] # Celery has no types
 def _receive(task: Any, **_: Any) -> None:
-    request = task.request  # a task that is run in its caller's process has its headers apart
+    request = task.request  # a task run in its caller's process has the headers in `headers`
     given = request.get(IN_TASK) or (request.get("headers") or {}).get(IN_TASK)
     tracing.begin(tracing.taken(str(given or "")))
 

@@ -1,4 +1,4 @@
-"""Where each address leads."""
+"""The addresses of the product."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from crm_sync.api.views import Nowhere
 
 handler500 = "crm_sync.api.errors.server_error"
 
-# The first that fits: that of the properties takes what is left of an address.
+# The first match counts. The properties come last, since one of their patterns matches any rest.
 API: list[Any] = [
     path("", include("crm_sync.api.urls")),
     path("", include("orders.api.urls")),
@@ -19,7 +19,7 @@ API: list[Any] = [
 ]
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
-    # Their screens are tabs of a workspace now.
+    # These screens are tabs of a workspace now.
     re_path(
         "^admin/crm_sync/(?:webhookmonitor|gap)/",
         RedirectView.as_view(pattern_name="admin:crm_sync_workspace_changelist"),

@@ -1,4 +1,4 @@
-"""The WSGI entry point, which hands chunked request bodies to Django whole (I17)."""
+"""The WSGI entry point, which passes chunked request bodies to Django as a whole (I17)."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from django.core.wsgi import get_wsgi_application
 
 from config.environment import problem
 
-BOOT_FAILED = 3  # gunicorn then ends as a whole, and does not start worker after worker
+BOOT_FAILED = 3  # with this code gunicorn ends, and does not start worker after worker
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 try:
@@ -23,18 +23,18 @@ except ImproperlyConfigured as error:
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Serve one request; a chunked body gets the CONTENT_LENGTH that Django reads by.
+    """Serve one request, and set the CONTENT_LENGTH of a chunked body, which Django needs.
 
-    gunicorn decodes chunks and says so (`wsgi.input_terminated`), but Django reads as many bytes
-    as CONTENT_LENGTH says: none. An empty body with a 200 would be a lost event.
+    gunicorn decodes chunks and sets `wsgi.input_terminated`. But Django reads only CONTENT_LENGTH
+    bytes, which would be none. An empty body with a 200 would be a lost event.
     """
     chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
     if chunked and environ.get("wsgi.input_terminated"):
-        # One byte more than any view takes that gets chunks: what is cut is refused there.
+        # One byte more than the views for chunked bodies accept, so that they refuse a cut body.
         body = environ["wsgi.input"].read(settings.CALLBACK_BODY_LIMIT + 1)
         environ["wsgi.input"] = BytesIO(body)
         environ["CONTENT_LENGTH"] = str(len(body))
     elif chunked:
-        # Not decoded (Django's development server): a length beside it would cut out chunk frames.
+        # Django's development server does not decode chunks: with a length, frames would be read.
         environ["CONTENT_LENGTH"] = "0"
     return django_application(environ, start_response)

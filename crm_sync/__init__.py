@@ -1,1 +1,1 @@
-"""The connection to a platform: calls, queues, callbacks, admin parts. No property, no order."""
+"""The connection to a platform: calls, queues, callbacks, admin. No properties and no orders."""

@@ -1,4 +1,4 @@
-"""The app that knows the platform and none of our other apps."""
+"""The app that knows the platform, but none of our other apps."""
 
 from django.apps import AppConfig
 
@@ -10,8 +10,8 @@ class CrmSyncConfig(AppConfig):
     verbose_name = "Platform"
 
     def ready(self) -> None:
-        """Connect what needs the models, which are ready only now."""
-        # Django, Celery and the server's hooks find what is in these once they are loaded.
+        """Connect the parts that need the models, which are ready only now."""
+        # Loading these modules registers their checks, tasks and signals.
         from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin.outgoing import message  # noqa: PLC0415
         from crm_sync.admin.overview import tiles  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""System checks: settings and workspaces that would lose or leak something (S2, S19)."""
+"""System checks: settings and workspaces that would lose or leak data (S2, S19)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from django.db import DatabaseError
 
 @checks.register("crm_sync", deploy=True)
 def callbacks_arrive_over_https(**_: Any) -> list[checks.CheckMessage]:
-    """Warn where the platform would send its secret in the clear."""
+    """Warn if the platform would send its secret unencrypted."""
     if settings.PUBLIC_BASE_URL.startswith("https://"):
         return []
     return [
@@ -27,7 +27,7 @@ def callbacks_arrive_over_https(**_: Any) -> list[checks.CheckMessage]:
 def callbacks_are_authenticated(
     databases: Sequence[str] | None = None, **_: Any
 ) -> list[checks.CheckMessage]:
-    """Warn loudly about workspaces whose callbacks anybody can send (S2)."""
+    """Warn about workspaces whose callbacks anybody can send (S2)."""
     from crm_sync.models import Workspace  # noqa: PLC0415 - checks load before the models
 
     if not databases:

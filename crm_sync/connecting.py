@@ -1,6 +1,6 @@
-"""Connecting a workspace: what is refused, the read that tries it, and what is stored.
+"""Connecting a workspace: check the input, try a read, and store the connection.
 
-`manage.py add_workspace` and the page of the credentials do the same through here.
+`manage.py add_workspace` and the page of the credentials both use this module.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ STORED = ["base_url", *CREDENTIALS, "credentials_at"]
 
 @dataclass(frozen=True)
 class Given:
-    """What somebody entered: a token, or a client id with its secret (A6)."""
+    """The input of a person: a token, or a client id with its secret (A6)."""
 
     slug: str
     base_url: str
@@ -32,19 +32,19 @@ class Given:
 
     @property
     def credentials(self) -> Credentials:
-        """What our calls authenticate with."""
+        """The credentials for our calls."""
         if self.token:
             return FixedToken(self.token)
         return ClientCredentials(self.client_id, self.secret)
 
     @property
     def kind(self) -> str:
-        """Which credentials these are, without their value."""
+        """The kind of credentials in words, without their secrets."""
         return "fixed token" if self.token else f"client {self.client_id}"
 
 
 def slug_fault(slug: str) -> str:
-    """Return why this cannot name a workspace, "" where it can."""
+    """Return why this cannot name a workspace, or ""."""
     try:
         validate_slug(slug)
     except ValidationError:
@@ -53,7 +53,7 @@ def slug_fault(slug: str) -> str:
 
 
 def try_out(given: Given, *, deadline: float = DEADLINE) -> None:
-    """Read one user, which changes nothing.
+    """Try the connection by reading one user, which changes nothing.
 
     Raises:
         SyncError: the platform cannot be reached, or does not accept the credentials.
@@ -77,7 +77,7 @@ def store(given: Given, *, now: datetime) -> tuple[Workspace, bool]:
 
 def planned(given: Given) -> tuple[Workspace, bool]:
     """Return the workspace as it would be stored, and whether it is new."""
-    # Deferred, so that secrets which no key opens any more can be entered again.
+    # Deferred, so that secrets that cannot be decrypted any more can be entered again.
     known = Workspace.objects.filter(slug=given.slug).defer(*CREDENTIALS, *CALLBACK).first()
     workspace = known or Workspace(slug=given.slug)
     workspace.base_url = given.base_url
@@ -87,7 +87,7 @@ def planned(given: Given) -> tuple[Workspace, bool]:
 
 
 def _forget_unreadable(workspace: Workspace) -> None:
-    """Drop callback secrets that no key opens; configure_webhook then makes a new one."""
+    """Delete callback secrets that no key decrypts; configure_webhook then makes a new one."""
     try:
         workspace.refresh_from_db(fields=CALLBACK)
     except SecretUnreadable:
@@ -96,7 +96,7 @@ def _forget_unreadable(workspace: Workspace) -> None:
 
 
 def _known_secrets(slug: str) -> tuple[str, ...]:
-    """Return what the workspace has until now, which the platform may repeat."""
+    """Return the secrets that the workspace has had until now: the platform may repeat them."""
     try:
         return next((one.secrets for one in Workspace.objects.filter(slug=slug)), ())
     except SecretUnreadable:

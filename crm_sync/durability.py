@@ -1,7 +1,7 @@
-"""What has to survive a power cut, and what would simply be done again (decision 6).
+"""Whether a commit must survive a power cut, or its work would be repeated (decision 6).
 
-In a turn of a worker a commit does not wait for the disk, except where a power cut must not take it
-back. The death of a process takes back nothing either way.
+In a turn of a worker a commit does not wait for the disk, unless a power cut must not undo it. The
+death of a process undoes no commit in either case.
 """
 
 import threading
@@ -25,9 +25,9 @@ def waits() -> bool:
 
 @contextmanager
 def working() -> Iterator[None]:
-    """Do not wait for the disk in the claims and endings of rows in this block.
+    """In this block, claims and endings of rows do not wait for the disk.
 
-    If a power cut takes some of them back, they are done again. Other commits still wait.
+    If a power cut undoes some of them, they are repeated. Other commits still wait.
     """
     with _set(waits=False):
         yield
@@ -35,7 +35,7 @@ def working() -> Iterator[None]:
 
 @contextmanager
 def durable() -> Iterator[None]:
-    """Wait for the disk in the claims and endings of this block."""
+    """In this block, claims and endings of rows wait for the disk."""
     with _set(waits=True):
         yield
 
@@ -59,7 +59,7 @@ def relaxed() -> Iterator[None]:
     is_inner = connection.in_atomic_block
     with lazily(), transaction.atomic():
         if connection.vendor == "postgresql" and not is_inner:
-            # For this transaction alone: a pool may give the connection to somebody else.
+            # Only for this transaction: a pool may give the connection to another thread.
             connection.connection.execute("SET LOCAL synchronous_commit = off")
         yield
 
@@ -68,8 +68,8 @@ def relaxed() -> Iterator[None]:
 def lazily() -> Iterator[None]:
     """On SQLite, let the commit of this block reach the disk with a later one.
 
-    PostgreSQL is told with the statement (`fast_sql.NOT_WAITED_FOR`). Inside a transaction the
-    commit is the caller's.
+    On PostgreSQL the statement itself sets this (`fast_sql.NOT_WAITED_FOR`). Inside a transaction
+    the caller commits.
     """
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
@@ -82,11 +82,11 @@ def lazily() -> Iterator[None]:
 
 
 def of_ending() -> AbstractContextManager[None]:
-    """Have an ending or a claim on SQLite wait for the disk or not, as this thread does."""
+    """Return the block for a claim or an ending on SQLite: lazy unless this thread waits."""
     return nullcontext() if _local.waits else lazily()
 
 
 def _synchronous(how: str) -> None:
-    # Past Django's cursor, whose bookkeeping would cost more than the setting itself.
+    # Without Django's cursor, whose bookkeeping would cost more than the setting itself.
     connection.ensure_connection()
     connection.connection.execute(f"PRAGMA synchronous={how}")

@@ -10,18 +10,18 @@ from django.db.models import Model, QuerySet
 BATCH = 500  # rows in one statement, so that no other writer waits long
 
 Row = TypeVar("Row", bound=Model)
-# Handles a batch, and returns how many rows that were: 0 when there are no more.
+# Handles a batch, and returns its number of rows: 0 when there are no more.
 Part = Callable[[], int]
 
 
 def older(rows: QuerySet[Row], column: str, *, days: int, now: datetime) -> QuerySet[Row]:
-    """Return the rows that are older than so many days; none where `days` is 0."""
+    """Return the rows that are older than `days`; no rows if it is 0."""
     since = now - timedelta(days=days)
     return rows.filter(**{f"{column}__lt": since}) if days else rows.none()
 
 
 def deletion(rows: QuerySet[Any]) -> Part:
-    """Return what deletes a batch of the rows, as far as they are still among them."""
+    """Return a part that deletes the rows in batches, if they still match at that time."""
 
     def delete() -> int:
         keys = list(rows.values_list("pk", flat=True)[:BATCH])
@@ -31,13 +31,13 @@ def deletion(rows: QuerySet[Any]) -> Part:
 
 
 def clear(parts: Mapping[str, Part], *, budget: float) -> dict[str, int]:
-    """Let each part handle a batch in turn, so that none keeps the others waiting.
+    """Let each part handle a batch in turn, so that none delays the others.
 
     Args:
         budget: seconds after which no further batch is begun.
 
     Returns:
-        how many rows each part handled; those with none are left out.
+        the number of rows that each part handled, without parts that handled none.
     """
     end, counts = time.monotonic() + budget, dict.fromkeys(parts, 0)
     waiting = list(parts)

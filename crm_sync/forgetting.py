@@ -1,6 +1,7 @@
-"""Takes people out of all texts, documents and events that our apps store (S23).
+"""Removes people from all texts, documents and events that our apps store (S23).
 
-Only free text is changed, as each app names it. Wherever else a name is found it is left, and told.
+Each app declares its free text, and only this is changed. A name in any other place is reported and
+not changed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,12 +26,12 @@ Column: TypeAlias = tuple[type[Model], str]
 
 @dataclass(frozen=True)
 class Mention:
-    """Somebody is named in a row.
+    """A row that names the person.
 
     Attributes:
         where: the model and the column, in words.
         texts: the name with the words around it.
-        is_left: it was not changed, or would not be.
+        is_left: whether it was not changed, or would not be.
     """
 
     where: str
@@ -42,11 +43,11 @@ class Mention:
 def places(
     names: NameSearch, *, without: Mapping[Column, Iterable[Any]], write: bool, now: datetime
 ) -> Iterator[Mention]:
-    """Yield each place where somebody is named; blank what is free text, a row at a time.
+    """Yield each place that names the person, and blank the name in free text, row by row.
 
     Args:
-        without: keys of rows that are not looked at in a column.
-        write: whether anything is changed.
+        without: the keys of rows to skip, by column.
+        write: whether to change the rows.
     """
     models: dict[type[Model], None] = {}
     for app in hooks.apps():
@@ -98,14 +99,14 @@ def _blanked(names: NameSearch, value: Any) -> tuple[Any, list[str]]:
 
 
 def _free(model: type[Model], column: str) -> Q:
-    """Select the rows in which a column is free text; none where no app names it."""
+    """Select the rows in which a column is free text; no rows if no app declares it."""
     named = hooks.plugged().free_text
     found = [one.rows for one in named if one.model is model and column in one.columns]
     return found[0] if found else Q(pk__in=[])
 
 
 def _may_hold(names: NameSearch) -> Q:
-    """Select what the database can tell of it, which folds ASCII alone on SQLite."""
+    """Select the rows that may hold a name. SQLite ignores case only in ASCII."""
     pieces = list(names.pieces())
     if not all(pieces):
         return Q()
@@ -120,7 +121,7 @@ def _cut(value: Any, limit: int | None) -> Any:
 
 
 def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Mention]:
-    """Search the bytes of received events; one that waits keeps them, else it would be lost."""
+    """Search the bytes of received events. A pending event retains them, or it would be lost."""
     rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
     for row in rows.iterator(500):
         texts = names.shown(bytes(row.body).decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""In which columns of this app people may be named (S23)."""
+"""The columns of this app that may name people (S23)."""
 
 from django.contrib.admin.models import LogEntry
 

@@ -1,6 +1,6 @@
-"""What an app plugs in, as plain values: `register(AppHooks(…))` in its `AppConfig.ready`.
+"""The hooks of an app, as plain values: `register(AppHooks(…))` in its `AppConfig.ready`.
 
-Hooks are in the order of INSTALLED_APPS, and within an app in the order of its call.
+Hooks have the order of INSTALLED_APPS, and within an app the order of its call.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,20 +22,20 @@ from crm_sync.expiry import Part
 from crm_sync.platform.events import Event
 from crm_sync.platform.read_only import Live
 
-Person: TypeAlias = AbstractBaseUser | AnonymousUser  # who looks at a page
-# What, in the plural → how many; nothing that counts 0 has to be left out.
+Person: TypeAlias = AbstractBaseUser | AnonymousUser  # the reader of a page
+# A noun in the plural → its number, which may be 0.
 Counts = Mapping[str, int]
-Wrong = tuple[str, str]  # what is wrong, like the name of an invariant; the row, for people
-NEWEST = 8  # lines of `attention` that one app gives; the tiles say how many there are
+Wrong = tuple[str, str]  # what is wrong, like the name of an invariant, and the row, for people
+NEWEST = 8  # lines of `attention` from one app; the tiles show the whole number
 
 
 # --- due work and events -------------------------------------------------------------------------
 class Queue(Protocol):
-    """What all know of a queue; `work.queues.RowQueue` is one."""
+    """A queue as all modules know it; `work.queues.RowQueue` is one."""
 
     @property
     def name(self) -> str:
-        """The name by which rings, commands and pages know it."""
+        """The name in rings, commands and pages."""
 
     def workspaces(self, now: datetime) -> set[int]:
         """Return the ids of the workspaces that have a row due at `now`."""
@@ -44,30 +44,30 @@ class Queue(Protocol):
         """Return the same workspaces, as a query."""
 
     def backlog(self, now: datetime) -> Mapping[int, tuple[int, datetime]]:
-        """Return by workspace how many rows are due and not leased, and since when the first."""
+        """Return by workspace the number of due rows without a lease, and since when one is due."""
 
 
 class Outcome(StrEnum):
     """What an event did to the rows of the app that handles it."""
 
     APPLIED = "APPLIED"
-    STALE = "STALE"  # something newer is known; it still entered the timeline
+    STALE = "STALE"  # newer data is known; the event still entered the timeline
     IGNORED = "IGNORED"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The outcome, and what a person reads about it ("order 12: PLACED → IN_PROGRESS")."""
+    """The outcome, and its text for people ("order 12: PLACED → IN_PROGRESS")."""
 
     outcome: Outcome
     text: str
 
 
 class BatchPart(Protocol):
-    """What an app has read for the events of a batch, and changes in memory."""
+    """The rows that an app has read for the events of a batch, and changes in memory."""
 
     def write(self) -> None:
-        """Write what was changed."""
+        """Write the changed rows."""
 
 
 SomePart = TypeVar("SomePart", bound=BatchPart)
@@ -76,11 +76,11 @@ SomePart = TypeVar("SomePart", bound=BatchPart)
 class EventBatch:
     """Events of one workspace that are applied in one transaction, one after the other.
 
-    An app reads the rows for all events when its first handler asks for its part, and writes them
-    when all handlers are done: many events, few statements.
+    An app reads the rows for all events when its first handler gets its part, and writes them when
+    all handlers are done. So many events need few statements.
 
     Attributes:
-        now: our clock; it orders nothing (I29).
+        now: the time of our clock, which orders nothing (I29).
     """
 
     def __init__(self, workspace_id: int, events: Sequence[Event], *, now: datetime) -> None:
@@ -90,47 +90,47 @@ class EventBatch:
         self._parts: dict[Callable[[EventBatch], BatchPart], BatchPart] = {}
 
     def part(self, read: Callable[["EventBatch"], SomePart]) -> SomePart:
-        """Return the part that `read` makes of this batch; it is called once for a batch."""
+        """Return the part that `read` makes for this batch. `read` is called once for a batch."""
         if read not in self._parts:
             self._parts[read] = read(self)
         return cast(SomePart, self._parts[read])
 
     def write(self) -> None:
-        """Let each app write what its handlers changed."""
+        """Let each app write the changes of its handlers."""
         for part in self._parts.values():
             part.write()
 
 
 # Takes the batch, the event and the id of the received event; runs inside a transaction.
 EventHandler = Callable[[EventBatch, Event, int], Effect]
-# Takes a workspace id and an event; returns in words what the app knows of the event's rows
-# ("order 12, status" → "PLACED"). Called before and after, it shows what the event changes.
+# Takes a workspace id and an event; returns in words the state of the event's rows
+# ("order 12, status" → "PLACED"). Calls before and after an event show what it changes.
 Snapshot = Callable[[int, Event], Mapping[str, str]]
 
 
 # --- audit, doctor, recovery and personal data ---------------------------------------------------
 @dataclass(frozen=True)
 class Invariant:
-    """What must hold for each row at any instant."""
+    """A condition that must hold for each row at any instant."""
 
-    name: str  # what is wrong with a row that breaks it; it is shown after the row's name
-    broken: Q  # finds the rows that break it
+    name: str  # what is wrong with a row that breaks it, shown after the row's name
+    broken: Q  # selects the rows that break it
 
 
 @dataclass(frozen=True)
 class CheckGroup:
-    """Rows of one kind, counted twice: all of them, and by the part in which each is (I31)."""
+    """Rows of one kind, counted twice: all together, and by part (I31)."""
 
     title: str
-    rows: QuerySet[Any]  # those of one workspace, with only the columns that `str(row)` needs
+    rows: QuerySet[Any]  # rows of one workspace, with only the columns that `str(row)` needs
     parts: Mapping[str, Q]  # conditions by name; every row meets exactly one
     invariants: Sequence[Invariant] = ()
-    # Yields what is wrong in documents of the given rows, which no query can find.
+    # Yields the faults in documents of the given rows, which no query can find.
     walk: Callable[[QuerySet[Any], datetime], Iterable[Wrong]] | None = None
 
 
 class Verdict(StrEnum):
-    """What became of a check of `manage.py doctor`, the worst first."""
+    """The result of a check of `manage.py doctor`, the worst first."""
 
     FAILED = "failed"
     WARNING = "warning"
@@ -140,32 +140,32 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One check of `manage.py doctor`."""
+    """The finding of one check of `manage.py doctor`."""
 
     name: str
     verdict: Verdict
-    found: str  # what is there, in a sentence
-    remedy: str = ""  # what to do; "" where there is nothing to do
-    assumption: str = ""  # what we assume of the platform, where the check is about that (A1 …)
+    found: str  # what the check found, in a sentence
+    remedy: str = ""  # what to do, or "" if there is nothing to do
+    assumption: str = ""  # the assumption about the platform that it checks, if any (A1 …)
 
 
 @dataclass(frozen=True)
 class Recovery:
     """How the rows of an app are made to agree with the platform after a backup was restored."""
 
-    # Makes the rows of a workspace due for a read, and keeps what was on its way from being sent
-    # again; returns what it did. Called in a transaction, at most a few times.
+    # Makes the rows of a workspace due for a read, and prevents that changes in flight are sent
+    # again; returns the number of rows. Called in a transaction, at most a few times.
     begin: Callable[[int, datetime], Counts]
-    # What a worker has not read since then, and what waits for a person, counted in workspaces.
+    # Count the rows of workspaces that a worker has not read since then, or that wait for a person.
     unread: Callable[[Collection[int], datetime], Counts]
     for_people: Callable[[Collection[int], datetime], Counts]
 
 
 @dataclass(frozen=True)
 class FreeText:
-    """Columns whose words no rule of ours reads, so a name in them may be blanked (S23).
+    """Columns whose words none of our rules reads, so a name in them may be blanked (S23).
 
-    A state, a key, an address or what is still to be sent is none: a person looks at it.
+    States, keys, addresses, and values still to be sent are not free text. A person checks those.
     """
 
     model: type[Model]
@@ -190,31 +190,31 @@ class MessageKind:
     text: str  # when it is sent, for people
 
 
-# --- the overview and the pages of properties: who lacks a permission does not see it (S17) ------
+# --- the overview and the pages of properties, each part only with its permission (S17) ----------
 @dataclass(frozen=True)
 class Tile:
     """One figure of the overview."""
 
     title: str
     value: int
-    tone: str  # "good", "info", "warning" or "danger"; colours the figure, the text says the same
-    link: str  # the admin page that lists what was counted
+    tone: str  # "good", "info", "warning" or "danger": the colour, which the text repeats
+    link: str  # the admin page that lists the counted rows
     hint: str = ""
 
 
 @dataclass(frozen=True)
 class Attention:
-    """One line of what waits for a person: its state as a badge, why, where, since when."""
+    """One row that waits for a person: its state as a badge, why, where, since when."""
 
     badge: SafeString
     text: SafeString | str
     where: str = ""
     since: SafeString | str = ""
-    link: str = ""  # the admin page of it; who may not open that page does not see the line (S17)
+    link: str = ""  # its admin page; the line is hidden from people who may not open it (S17)
     remedy: str = ""  # what a person can do about it
-    act: str = "Open"  # what the button says that leads to `link`
-    next_try: SafeString | str = ""  # when it is tried again by itself; "" where nothing is
-    is_urgent: bool = False  # something is stalled as long as this is so; shown first
+    act: str = "Open"  # the text of the button with the `link`
+    next_try: SafeString | str = ""  # when it is tried again by itself; "" if it is not
+    is_urgent: bool = False  # whether work is stalled because of it; shown first
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Section:
 
     slug: str  # its part of the address
     title: str
-    count: int  # how many things it shows
+    count: int  # the number of things that it shows
     content: SafeString
     permission: str
     media: Media = field(default_factory=Media)  # the styles and scripts that it needs
@@ -231,70 +231,70 @@ class Section:
 
 @dataclass(frozen=True)
 class PropertyAction:
-    """Something to do with chosen properties, in their list and on the page of one."""
+    """An action on chosen properties, in their list and on the page of one property."""
 
     name: str  # unique among the actions of the list
     label: str  # on the page of one property
     label_of_many: str  # in the list
     permission: str
-    # Is called by POST alone, with the chosen rows.
+    # Called only by POST, with the chosen rows.
     run: Callable[[HttpRequest, QuerySet[Any]], HttpResponse]
 
 
 @dataclass(frozen=True)
 class PropertyPictures:
-    """Where the pictures in a list of properties come from."""
+    """The source of the pictures in a list of properties."""
 
     permission: str
-    # Returns addresses of our own by the primary keys of properties; a constant number of queries.
+    # Returns our own addresses by the primary keys of properties, in a constant number of queries.
     find: Callable[[Collection[int]], Mapping[int, str]]
 
 
 # --- all of it -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class AppHooks:
-    """What one app plugs in; an `int` argument is a workspace id, a `datetime` is by our clock."""
+    """The hooks of one app. An `int` argument is a workspace id, a `datetime` is by our clock."""
 
     app: str  # its label; an app registers once
-    # Its due work, which the workers do.
+    # The queues on which the workers work.
     queues: Sequence[Queue] = ()
-    # By event kind (§6.2) the one function that applies events of this kind; `events.OTHER`: events
-    # about an order whose kind we do not know.
+    # By event kind (§6.2), the one function that applies events of this kind. The kind
+    # `events.OTHER` means events with an order and an unknown kind.
     event_handlers: Mapping[str, EventHandler] = field(default_factory=dict)
-    # What the app knows about the rows that an event is about.
+    # Return the state of the rows that an event concerns.
     snapshots: Sequence[Snapshot] = ()
-    # Called when a workspace was given its address and credentials; when received events were
-    # handled, whatever came of it; with the callback ids of callbacks that could not be stored.
+    # Called when the address and credentials of a workspace were stored; when received events were
+    # handled, with any outcome; with the callback ids of callbacks that could not be stored.
     after_connected: Sequence[Callable[[int, datetime], object]] = ()
     after_applied: Sequence[Callable[[int, datetime], object]] = ()
     after_missed: Sequence[Callable[[Collection[UUID], datetime], object]] = ()
-    # Returns whether anything of the app changed in a workspace since then.
+    # Returns whether any row of the app changed in a workspace since then.
     activity: Sequence[Callable[[int, datetime], bool]] = ()
-    # Makes due what a gap may have hidden; returns how many rows.
+    # Makes rows due whose changes a gap may have hidden; returns the number of rows.
     after_gap: Sequence[Callable[[int, datetime], int]] = ()
     # Returns the checks of a workspace as of then, for `manage.py audit`.
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
-    # Yields what a look at the live platform shows, for `manage.py doctor`.
+    # Yields the findings of reads from the live platform, for `manage.py doctor`.
     live_checks: Sequence[Callable[[int, Live], Iterable[Finding]]] = ()
     recoveries: Sequence[Recovery] = ()
-    # Of the overview: the tiles, counted in the workspaces of this person; the newest few rows that
-    # wait for a person; a part for whoever looks, "" where there is nothing.
+    # For the overview: the tiles, counted in the workspaces of this person; the newest few rows
+    # that wait for a person; a part of the page for its reader, or "".
     tiles: Sequence[Callable[[Person], list[Tile]]] = ()
     attention: Sequence[Callable[[Person, datetime], list[Attention]]] = ()
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
-    # On the page of a property, whose row the function gets.
+    # For the page of a property. The function gets the row.
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
     property_pictures: Sequence[PropertyPictures] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
-    # Returns what removes old rows, a batch at a time, by their name (S23).
+    # Returns by name the parts that remove old rows in batches (S23).
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
-    # In which columns people may be named; `forget_person` changes no other.
+    # The columns that may name people. `forget_person` changes only these.
     free_text: Sequence[FreeText] = ()
 
 
-# Hooks whose names have one owner, and what such a name is called.
+# Hooks whose names must be unique, and the noun for such a name.
 UNIQUE = {"queues": "queue", "event_handlers": "event", "message_kinds": "message"}
 
 _apps: tuple[str, ...] = ()
@@ -337,7 +337,7 @@ def queue(name: str) -> Any:
     """Return the `work.queues.RowQueue` with this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such queue.
     """
     return {one.name: one for one in _all.queues}[name]
 
@@ -346,8 +346,8 @@ def queue(name: str) -> Any:
 def replaced(**parts: Any) -> Iterator[None]:
     """For tests: replace the named parts of `plugged()`, in every thread, within a `with` block.
 
-    `replaced(event_handlers={})` leaves no handler; parts that are not named stay. Apps that
-    register within the block are forgotten at its end.
+    `replaced(event_handlers={})` removes all handlers. Other parts do not change. Apps that
+    register within the block are removed at its end.
     """
     global _apps, _all  # noqa: PLW0603 - as above
     before = _apps, _all

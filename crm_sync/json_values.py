@@ -1,4 +1,4 @@
-"""Pure: read the JSON that a person, a table or a program gives us."""
+"""Pure: read JSON from a person, a table or a program."""
 
 import json
 import math
@@ -9,8 +9,8 @@ def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is not JSON, or it holds NaN, Infinity or a number too large for a float;
-            says so in words that follow on "This".
+        ValueError: it is not JSON, or it holds NaN, Infinity or a number too large for a float.
+            The message continues a sentence that begins with "This".
     """
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=_finite)

@@ -1,4 +1,4 @@
-"""Addresses of our pages for whoever is not on one of them: in mails, calendars and messages."""
+"""Absolute addresses of our pages, for mails, calendars and messages."""
 
 from django.conf import settings
 from django.urls import reverse

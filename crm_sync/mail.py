@@ -1,4 +1,4 @@
-"""Mail of ours in plain text, and whether this installation sends any."""
+"""Our mail in plain text, and whether this installation sends mail."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from django.core.mail import EmailMessage
 
 
 def mails_are_sent() -> bool:
-    """Tell whether this installation sends mail at all."""
+    """Return whether this installation sends mail."""
     return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
 
 
 def message(subject: str, body: str, to: Sequence[str]) -> EmailMessage:
-    """Return a mail; the same content has the same Message-ID, so that a copy can be told."""
+    """Return a mail. The same content has the same Message-ID, to recognise a copy."""
     digest = hashlib.sha256("\n".join((*to, subject, body)).encode()).hexdigest()
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
     headers = {"Message-ID": f"<{digest[:40]}@{host}>", "Auto-Submitted": "auto-generated"}

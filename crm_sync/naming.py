@@ -1,4 +1,4 @@
-"""Pure: finds people in texts by their e-mails, phones and whole names, however written (S23)."""
+"""Pure: find people in texts by e-mail, phone or whole name, in any spelling (S23)."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ from typing import Any
 FORGOTTEN = "[forgotten]"
 AROUND = 30  # characters that are shown on each side of a name
 LONGEST = 100  # characters of a word that may be a name
-STATES = frozenset({"status", "state", "type", "event"})  # members of a document; nobody's name
+STATES = frozenset({"status", "state", "type", "event"})  # members that never hold a name
 TITLES = frozenset({"frau", "herr", "mr", "mrs", "ms", "madame", "monsieur", "signora", "signor"})
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[\d\s()+/.-]+")
-_DIGITS = 6  # of a phone, at least
-_LETTERS = 4  # of a name, at least
-# What JSON writes for a letter counts as the letter.
+_DIGITS = 6  # the least number in a phone
+_LETTERS = 4  # the least number in a name
+# An escape of JSON counts as the letter.
 _UNIT = re.compile(r"\\u[0-9a-fA-F]{4}|.", re.DOTALL)
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 # A letter with a mark may be stored as one character or as two, and "ß" for "ss".
@@ -25,12 +25,12 @@ _NAME_AFTER = re.compile(r"[ \t\u00a0]+(\w)|[-\u2010\u2011]\w")
 
 
 def folded(text: str) -> str:
-    """Return a text as it is compared: no case, one composition, one space between words."""
+    """Return a text for a comparison: no case, one composition, one space between words."""
     return " ".join(_fold(text).split())
 
 
 def fault(word: str) -> str:
-    """Say why a word does not tell who is meant, "" when it does."""
+    """Return why a word does not identify a person, or ""."""
     if _MAIL.fullmatch(word) or (is_phone(word) and sum(map(str.isdigit, word)) >= _DIGITS):
         return ""
     names = [one for one in word.split() if one[0].isalpha()]
@@ -40,7 +40,7 @@ def fault(word: str) -> str:
 
 
 def is_phone(word: str) -> bool:
-    """Tell whether a word can be a phone: digits, and what stands between them."""
+    """Return whether a word can be a phone: digits and separators."""
     return bool(_PHONE.fullmatch(word))
 
 
@@ -50,10 +50,10 @@ def _fold(text: str) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """Where a name stands in a text.
+    """The position of a name in a text.
 
     Attributes:
-        is_certain: False where it may be a part of somebody else's: "Anna Maria" Schmidt.
+        is_certain: False if it may be part of another person's name: "Anna Maria" Schmidt.
     """
 
     start: int
@@ -63,17 +63,17 @@ class Found:
 
 @dataclass(frozen=True)
 class NameSearch:
-    """What is looked for, each as `folded` returns it and without a `fault`."""
+    """The words to find, each from `folded` and without a `fault`."""
 
     words: frozenset[str]
 
     def pieces(self) -> Iterator[str]:
-        """Yield for each word its longest part that each database finds in each of its forms."""
+        """Yield for each word its longest part that every database finds in all spellings."""
         for word in self.words:
             yield max(_IN_EACH_FORM.split(word), key=len)
 
     def found(self, text: str) -> list[Found]:
-        """Return where they stand in a text, whole and in any case and composition."""
+        """Return the positions of the whole words in a text, in any case and composition."""
         plain = _ESCAPED.sub(lambda one: chr(int(one[1], 16)), text) if "\\u" in text else text
         whole = folded(plain)
         if not any(word in whole for word in self.words):
@@ -91,10 +91,10 @@ class NameSearch:
         return found
 
     def blanked(self, value: Any) -> tuple[Any, list[str]]:
-        """Return a text or a JSON value without them, and what was left, with the words around.
+        """Return a text or a JSON value without the names, and the names that remain in it.
 
-        Left are names of which it is uncertain whose they are, those in a key of a document, and
-        states.
+        A name remains if it may be another person's, if it is in a key of a document, or in a
+        state. It is returned with the words around it.
         """
         if isinstance(value, str):
             return self._in_text(value)
@@ -112,7 +112,7 @@ class NameSearch:
         return result, left
 
     def shown(self, value: Any) -> list[str]:
-        """Return each place in a text or a JSON value, with the words around."""
+        """Return each name in a text or a JSON value, with the words around it."""
         if isinstance(value, str):
             return [_around(value, one) for one in self.found(value)]
         if isinstance(value, dict):
@@ -137,9 +137,9 @@ class NameSearch:
 
 
 def _flattened(text: str) -> tuple[str, list[int]]:
-    """Return a text as it is compared, and for each of its characters, and for its end, the start.
+    """Return a text for a comparison, and positions in `text` for its characters and its end.
 
-    That is the place in `text` of the letter, with its marks, that it comes from.
+    The position of a character is the start of its original letter, which may have marks.
     """
     letters: list[list[Any]] = []
     for unit in _UNIT.finditer(text):
@@ -157,7 +157,7 @@ def _flattened(text: str) -> tuple[str, list[int]]:
 
 
 def _is_within(text: str, start: int, end: int, word: str) -> bool:
-    """Tell whether it is a part of a longer word or e-mail."""
+    """Return whether the match is a part of a longer word or e-mail."""
     before, after = _base(text[:start]), text[end : end + 2]
     if before.isalnum() or before == "_" or after[:1].isalnum() or after[:1] == "_":
         return True
@@ -167,12 +167,12 @@ def _is_within(text: str, start: int, end: int, word: str) -> bool:
 
 
 def _base(text: str) -> str:
-    """Return the last character that is no mark of the one before it."""
+    """Return the last character that is not a combining mark."""
     return next((one for one in reversed(text) if not unicodedata.combining(one)), "")
 
 
 def _is_certain(text: str, start: int, end: int, word: str) -> bool:
-    """Tell whether no other name stands beside it, which would make it another person's."""
+    """Return whether no other name is beside the match, which could make it another person's."""
     if "@" in word or is_phone(word):
         return True
     before = _NAME_BEFORE.search(text[max(0, start - LONGEST) : start])

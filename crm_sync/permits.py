@@ -1,9 +1,9 @@
-"""How many threads of a process work at a time: one that waits for somebody else's answer does not.
+"""Limits the threads of a process that work at a time, without threads that wait for an answer.
 
 A worker has many threads, since a call that hangs holds one until its deadline. They share few
 connections to the database: PostgreSQL allows a hundred in all, and SQLite one writer. So each
-thread has a permit before its first statement, and gives permit and connection back for the time of
-a call.
+thread takes a permit before its first statement, and gives permit and connection back during a
+call.
 """
 
 import threading
@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from django.db import connection, connections
 
 PERMITS = 16
-# To PostgreSQL, beside the permits for what holds none: heartbeat, keeper, the main thread.
+# To PostgreSQL: the permits, and some for threads without one: heartbeat, keeper, the main thread.
 CONNECTIONS = 20
-PATIENCE = 5.0  # seconds for a connection: a turn that gets none ends, and its rows stay due
+PATIENCE = 5.0  # seconds for a connection; a turn without one ends, and its rows stay due
 
 
 class _Permits:
-    """So many permits, handed over in the order of asking: first to those who come from a call.
+    """A number of permits, given in the order of request, but first to threads back from a call.
 
-    A turn that begins may wait, but while one waits that has begun its slot and its row are held.
+    A new turn can wait. A turn that comes back from a call holds a slot and a row while it waits.
     """
 
     def __init__(self, count: int) -> None:
@@ -64,7 +64,7 @@ def share_connections() -> None:
     database = connections.settings["default"]
     if database["ENGINE"].endswith("postgresql"):
         pool: dict[str, float] = {"min_size": 2, "max_size": CONNECTIONS}
-        # The pool gives up reconnecting after this time; the next request tries again.
+        # After this time the pool stops trying to reconnect; the next request tries again.
         pool |= {"timeout": PATIENCE, "reconnect_timeout": PATIENCE}
         database["OPTIONS"] = {**database["OPTIONS"], "pool": pool}
         database["CONN_MAX_AGE"] = 0
@@ -74,7 +74,7 @@ def share_connections() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Hold a permit in this block; a thread that waits for one holds nothing else."""
+    """Hold a permit in this block. Take it before any slot, row or connection."""
     _take(is_back=False)
     try:
         yield
@@ -84,9 +84,9 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def away() -> Iterator[None]:
-    """Give the permit and the connection back while a call is under way; without a permit nothing.
+    """Give the permit and the connection back during a call, if this thread has a permit.
 
-    It holds no open transaction (I13).
+    No transaction is open then (I13).
     """
     if not _local.is_held:
         yield
@@ -106,7 +106,7 @@ def _take(*, is_back: bool) -> None:
 def _give_back() -> None:
     try:
         if "pool" in connection.settings_dict["OPTIONS"]:
-            connection.close()  # which returns it to the pool
+            connection.close()  # this returns it to the pool
     finally:
         _local.is_held = False
         _permits.give_back()

@@ -1,4 +1,4 @@
-"""Which rows of this app are old enough to be removed (S23)."""
+"""The rows of this app that are old enough to be removed (S23)."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from crm_sync.models import OutgoingMessage, call_log
 
 
 def expired(now: datetime) -> dict[str, Part]:
-    """Return what removes them, by name; what is pending or waits for a person is kept."""
+    """Return by name the parts that remove them. Pending rows and rows for a person stay."""
     kept = settings.KEEP_DAYS
     ended = OutgoingMessage.objects.filter(due_at=None).order_by("created_at")
     messages = older(ended, "created_at", days=kept["messages"], now=now)

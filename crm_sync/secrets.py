@@ -11,7 +11,7 @@ from django.db.models.functions import Cast
 
 
 class SecretUnreadable(Exception):
-    """No key in SECRET_KEYS_AT_REST decrypts what the database holds."""
+    """No key in SECRET_KEYS_AT_REST decrypts a secret in the database."""
 
 
 @lru_cache(maxsize=4)
@@ -26,7 +26,7 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt with the newest key; "" stays "" so that "is there one" needs no key."""
+    """Encrypt with the newest key. "" stays "", so that a check for a secret needs no key."""
     return (
         _fernet(tuple(settings.SECRET_KEYS_AT_REST)).encrypt(text.encode()).decode() if text else ""
     )
@@ -36,12 +36,12 @@ def decrypt(token: str) -> str:
     """Decrypt with any of the keys.
 
     Raises:
-        SecretUnreadable: none of them fits; the key file or SECRET_KEYS_AT_REST was changed.
+        SecretUnreadable: no key fits, since the key file or SECRET_KEYS_AT_REST was changed.
     """
     return _decrypted(token, tuple(settings.SECRET_KEYS_AT_REST)) if token else ""
 
 
-@lru_cache(maxsize=256)  # each callback needs the same one
+@lru_cache(maxsize=256)  # each callback needs the same secret
 def _decrypted(token: str, keys: tuple[str, ...]) -> str:
     try:
         return _fernet(keys).decrypt(token.encode()).decode()
@@ -53,7 +53,7 @@ def _decrypted(token: str, keys: tuple[str, ...]) -> str:
 
 
 def is_newest(token: str) -> bool:
-    """Say whether a stored secret was encrypted with the first of the keys."""
+    """Return whether a stored secret was encrypted with the first of the keys."""
     try:
         _fernet(tuple(settings.SECRET_KEYS_AT_REST[:1])).decrypt(token.encode())
     except InvalidToken:
@@ -71,7 +71,7 @@ def rotated(token: str) -> str:
 
 
 def encrypted_columns() -> list[tuple[type[models.Model], str]]:
-    """Return the columns that hold secrets, of all apps."""
+    """Return the columns of all apps that hold secrets."""
     return [
         (model, field.name)
         for model in apps.get_models()
@@ -87,7 +87,7 @@ def stored(model: type[models.Model], name: str) -> list[tuple[Any, str]]:
 
 
 class Secret(str):
-    """A string that does not print itself."""
+    """A string whose `repr` is masked."""
 
     __slots__ = ()
 
@@ -102,16 +102,16 @@ else:
 
 
 class EncryptedTextField(_TextField):
-    """A text column whose content only this process can read."""
+    """A text column that is encrypted in the database."""
 
     def from_db_value(self, value: str | None, *_: Any) -> Secret | None:
-        """Decrypt what the database holds."""
+        """Decrypt a value from the database."""
         return None if value is None else Secret(decrypt(value))
 
     def get_prep_value(self, value: Any) -> Any:
-        """Encrypt what goes to the database."""
+        """Encrypt a value for the database."""
         return None if value is None else encrypt(str(value))
 
     def value_to_string(self, obj: models.Model) -> str:
-        """Leave the secret out of `dumpdata`: what is loaded elsewhere gets its own."""
+        """Omit the secret in `dumpdata`: another installation gets its own secrets."""
         return ""

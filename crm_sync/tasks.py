@@ -1,4 +1,4 @@
-"""The Celery tasks: thin, with ids, and never the only record of anything (I12)."""
+"""The Celery tasks: thin, with ids as arguments, and never the only record of work (I12)."""
 
 import logging
 import threading
@@ -25,10 +25,10 @@ BUDGET = 20.0  # seconds of a scheduled task; less than a broker's visibility ti
 
 @shared_task(name="crm_sync.work")
 def work(queue: str, workspace_id: int) -> dict[str, int]:
-    """Take one turn at a queue of a workspace.
+    """Run one turn of a queue of a workspace.
 
     Returns:
-        outcome → number of rows; nothing where others use all slots.
+        outcome → number of rows; empty if no slot was free.
     """
     with permits.held():
         rings.taken(queue, workspace_id)
@@ -37,10 +37,10 @@ def work(queue: str, workspace_id: int) -> dict[str, int]:
 
 @shared_task(name="crm_sync.tick")
 def tick() -> int:
-    """Ring for what is due and has no message, of all queues; return for how many.
+    """Ring for all queues with due rows and no message; return the number of messages.
 
-    One at a time in a process: while the database is slow, more of them would only use up the
-    connections.
+    Only one runs at a time in a process. While the database is slow, more of them would only use up
+    the connections.
     """
     if not _ticking.acquire(blocking=False):
         return 0
@@ -54,16 +54,16 @@ def tick() -> int:
 
 
 def publish(queue: str, workspace_id: int) -> None:
-    """Hand one ring of the doorbell to the broker, bounded in time, unless one waits there."""
+    """Send one ring of the doorbell to the broker, within a time limit, unless one waits there."""
     if not rings.waits(queue, workspace_id) and rings.mark([(queue, workspace_id)], timezone.now()):
         send(queue, workspace_id)
 
 
 def send(queue: str, workspace_id: int) -> None:
-    """Hand a message to the broker; one that fails waits no longer.
+    """Send a message to the broker, and remove its mark if this fails.
 
     Raises:
-        Exception: what the broker raises.
+        Exception: the error of the broker.
     """
     try:
         work.apply_async(args=[queue, workspace_id], retry=True)
@@ -73,7 +73,7 @@ def send(queue: str, workspace_id: int) -> None:
 
 
 def messages(name: str = "celery") -> int:
-    """Return how many messages wait in this queue of the broker, by default that of the turns."""
+    """Return the number of messages in a queue of the broker, by default the queue of the turns."""
     # A new connection: a broken one from the pool cannot open a channel.
     with current_app.connection_for_read() as broker:
         broker.connect()
@@ -84,17 +84,17 @@ def messages(name: str = "celery") -> int:
 
 
 def send_tick() -> None:
-    """Have a worker take the tick, unless one waits for it already.
+    """Send a tick to the workers, unless one is already waiting.
 
     Raises:
-        Exception: what the broker raises.
+        Exception: the error of the broker.
     """
     if not messages(TICKS):
         tick.apply_async(retry=False)
 
 
 def send_ticks() -> None:
-    """Send a tick each second until this process ends, whatever its wall clock does."""
+    """Send a tick each second until this process ends, even if the wall clock is changed."""
     next_at, is_away = time.monotonic(), False
     while True:
         try:
@@ -112,12 +112,12 @@ def send_ticks() -> None:
 @signals.beat_init.connect
 @signals.beat_embedded_init.connect
 def beat_begins(**_: Any) -> None:
-    """Send ticks beside what is scheduled."""
+    """Send ticks in a thread, beside the scheduled tasks."""
     threading.Thread(target=send_ticks, name="ticks", daemon=True).start()
 
 
 def poll_at_once() -> None:
-    """Have the history read, since events may have come while no worker ran."""
+    """Request a read of the history, since events may have come while no worker ran."""
     try:
         schedule.ask(WebhookMonitor.objects.all(), now=timezone.now())
     except DatabaseError:
@@ -126,13 +126,13 @@ def poll_at_once() -> None:
 
 @signals.worker_ready.connect
 def worker_is_ready(**_: Any) -> None:
-    """Catch up with what was missed."""
+    """Catch up with missed events."""
     poll_at_once()
-    connection.close()  # its thread does nothing else with the database
+    connection.close()  # this thread does not use the database again
 
 
 class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types
-    """Begins the heartbeat when the pool is made, and before the broker has been reached."""
+    """Begins the heartbeat after the pool is made, and before the broker is reached."""
 
     requires = {"celery.worker.components:Pool"}
 
@@ -143,29 +143,29 @@ class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ha
 
 @signals.celeryd_init.connect
 def worker_begins(instance: Any, **_: Any) -> None:
-    """Add our step to those by which a worker starts."""
+    """Add our step to the start of a worker."""
     instance.app.steps["worker"].add(BeginHeartbeat)
 
 
 @signals.worker_shutting_down.connect
 def end_what_is_begun(**_: Any) -> None:
-    """End each turn of this process after the rows that it has begun."""
+    """End each turn of this process after its rows in progress."""
     queues.ending.set()
 
 
 @signals.worker_process_shutdown.connect
 @signals.worker_shutdown.connect
 def write_the_calls(**_: Any) -> None:
-    """Write what was logged of the last calls."""
+    """Write the waiting rows of the call log."""
     call_log.flush()
 
 
 @shared_task(name="crm_sync.clear_deliveries")
 def clear_deliveries() -> dict[str, int]:
-    """Remove old rows of all apps; the next run continues where this one ends (S23).
+    """Remove old rows of all apps. The next run continues where this one ends (S23).
 
     Returns:
-        how many rows, by what they are: received events by their state.
+        the number of rows by kind; received events by their state.
     """
     now = timezone.now()
     parts = {name: part for of in hooks.plugged().expired for name, part in of(now).items()}

@@ -1,7 +1,7 @@
-"""Fixtures for those who build on this: `pytest_plugins = ["crm_sync.testing"]`.
+"""Fixtures for the tests of your own apps: `pytest_plugins = ["crm_sync.testing"]`.
 
 `platform_event` sends an event as the platform would, from the callback to the applied effect, in
-the process of the test and within its database.
+the process and the database of the test.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
 
 @pytest.fixture
 def app_hooks() -> Iterator[Callable[..., None]]:
-    """Return a function that lets parts of what the apps plug in be others until the test ends.
+    """Return a function that replaces hooks of the apps until the test ends.
 
     `app_hooks(event_handlers={…}, after_gap=[…])`; see `crm_sync.hooks.replaced`.
     """
@@ -36,7 +36,7 @@ def app_hooks() -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def platform_workspace(db: None) -> Workspace:
-    """Return the workspace that events go to: the first one, made where there is none."""
+    """Return the workspace for the events: the first one, or a new one."""
     first = Workspace.objects.order_by("pk").first()
     return first or Workspace.objects.create(
         slug="test", base_url="https://platform.invalid", auth_secret=SECRET
@@ -45,10 +45,10 @@ def platform_workspace(db: None) -> Workspace:
 
 @pytest.fixture
 def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent]:
-    """Return a function that posts an event to the callback view and has it applied.
+    """Return a function that posts an event to the callback view and applies it.
 
-    `platform_event(kind, *, workspace=…, at=…, **fields)`: `kind` of §6.2, `fields` by wire name;
-    required ones that are left out are made up. It returns the `ReceivedEvent`.
+    `platform_event(kind, *, workspace=…, at=…, **fields)`: `kind` of §6.2, `fields` by wire name.
+    Missing required fields get sample values. It returns the `ReceivedEvent`.
 
     Raises:
         crm_sync.webhook.sample_events.NoSuchKind: the interface has no such event.

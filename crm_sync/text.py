@@ -5,42 +5,42 @@ import re
 from datetime import timedelta
 from typing import Any
 
-# PostgreSQL keeps no NUL in a text, and UTF-8 has no form for half a surrogate pair.
+# PostgreSQL cannot store NUL in a text, and UTF-8 has no form for half a surrogate pair.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _DIGITS = 18
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
-# The same as JSON can bring it: escaped, as bytes of UTF-8, or in UTF-16 and 32, which are full of
-# NUL. A raw NUL in a text is not JSON.
+# The same in a JSON body: escaped, as bytes of UTF-8, or in UTF-16 and UTF-32, which contain NUL in
+# most characters. A raw NUL in a text is not JSON.
 _MAY_BE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
 
 
 def is_clean(body: bytes) -> bool:
-    """Tell whether nothing in the JSON of this body is anything that `clean` takes out.
+    """Return whether the JSON of this body certainly contains nothing that `clean` removes.
 
-    False also if only a walk over the document could show it.
+    If only a walk over the document could decide it, return False.
     """
     return not _MAY_BE_UNSTORABLE.search(body)
 
 
 def holds_nothing_unstorable(value: Any) -> bool:
-    """Tell whether `clean` would take nothing out of a JSON value; in a third of its time.
+    """Return whether `clean` certainly removes nothing from a JSON value, in a third of its time.
 
-    False also if only a walk over the value could show it.
+    If only a walk over the value could decide it, return False.
     """
     try:
         return b"\\u0000" not in _PLAIN.encode(value).encode()
-    except ValueError:  # half a surrogate has no form in UTF-8; an int may be too long for a text
+    except ValueError:  # half a surrogate pair, or an int that is too long for a text
         return False
 
 
 def clean(value: Any) -> tuple[Any, bool]:
     """Return a JSON value without NUL and lone surrogates, and whether there were any.
 
-    Keys are cleaned too; one that becomes the twin of another gives way to it. The value that is
-    passed in is left as it is.
+    Keys are cleaned too. If a cleaned key equals another key, its member is dropped. The given
+    value is not changed.
     """
     if isinstance(value, str):
-        if value.isascii() and "\0" not in value:  # what most texts are
+        if value.isascii() and "\0" not in value:  # true for most texts
             return value, False
         text = _UNSTORABLE.sub("", value)
         return text, text != value
@@ -67,9 +67,9 @@ def _clean_object(value: dict[Any, Any]) -> tuple[dict[Any, Any], bool]:
 
 
 def plain(value: Any) -> str:
-    """Return a text or a number of JSON as text, true and false as JSON writes them.
+    """Return a text, number or boolean of JSON as text, with true and false in lower case.
 
-    "" where it is neither: null, a list, an object.
+    Return "" for null, a list or an object.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -77,22 +77,23 @@ def plain(value: Any) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Return a text with a capital in front: what follows stays, as `str.capitalize` would not."""
+    """Return a text with a capital first letter; unlike `str.capitalize`, change nothing else."""
     return text[:1].upper() + text[1:]
 
 
 def whole(text: str) -> int | None:
-    """Return the number that an address, a form or a header names; None where it is none.
+    """Return the whole number in an address, a form or a header, or None.
 
-    One of more than 18 digits is none: no column holds it, and Python refuses to read a long one.
+    A number with more than 18 digits is None: it fits in no column, and Python refuses to read very
+    long ones.
     """
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def quoted(value: object, limit: int = 40) -> str:
-    """Return a value between quotation marks for a message: its beginning, in one line.
+    """Return the beginning of a value in quotation marks, in one line, for a message.
 
-    What no page and no database can hold, such as a control character, is shown as "\ufffd".
+    A character that cannot be shown or stored, such as a control character, becomes "\ufffd".
     """
     text = str(value)
     shown = "".join(one if one.isprintable() else _stand_in(one) for one in text[:limit])
@@ -107,7 +108,7 @@ UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def span(length: timedelta) -> str:
-    """Say a length of time in its largest unit: "3 min", and milliseconds below a second."""
+    """Return a length of time in its largest unit: "3 min"; milliseconds below a second."""
     seconds = length.total_seconds()
     for size, name in UNITS:
         if seconds >= size:
@@ -116,5 +117,5 @@ def span(length: timedelta) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """Say how many there are of something: "1 key", "2 keys"."""
+    """Return a number with its noun: "1 key", "2 keys"."""
     return f"{count} {what}{'' if count == 1 else 's'}"

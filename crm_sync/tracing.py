@@ -1,8 +1,8 @@
-"""One id through a request, the task that it rings for, the row, and the call to the platform.
+"""One id for a request, the task that it rings for, the row, and the call to the platform.
 
-Each line of the log and each call that is kept carries it (`config.logs`, `models.platform_call`).
-The id of a callback comes from its bytes, so that the worker that applies it, and the read of its
-order, have the same one without a column of their own.
+Each line of the log and each stored call has it (`config.logs`, `models.platform_call`). The id of
+a callback comes from its bytes. So the worker that applies it, and the read of its order, have the
+same id without a column for it.
 """
 
 import re
@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-LENGTH = 16  # hex digits of an id of ours
+LENGTH = 16  # hex digits of our own ids
 _HARMLESS = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What this thread is doing.
+    """The current work of this thread.
 
     Attributes:
-        id: "" where nobody has begun anything.
-        about: the row that is worked on, such as "properties.property:17".
-        attempt: how often that was tried, from 1; 0 without a row.
+        id: "" if no work has begun.
+        about: the row in progress, such as "properties.property:17".
+        attempt: the number of the attempt, from 1; 0 without a row.
     """
 
     id: str = ""
@@ -35,28 +35,28 @@ _current: ContextVar[Trace] = ContextVar("trace", default=Trace())  # noqa: B039
 
 
 def current() -> Trace:
-    """Return what this thread is doing."""
+    """Return the current work of this thread."""
     return _current.get()
 
 
 def begin(key: str = "", *, about: str = "", attempt: int = 0) -> None:
-    """Set what this thread does from now on; with a new id if none is given."""
+    """Set the work of this thread, with a new id if none is given."""
     _current.set(Trace(key or new(), about, attempt))
 
 
 def rename(key: str) -> None:
-    """Go on under another id, with the same row."""
+    """Change the id, with the same row."""
     _current.set(replace(_current.get(), id=key))
 
 
 def end() -> None:
-    """Set that this thread does nothing."""
+    """Set that this thread has no work."""
     _current.set(Trace())
 
 
 @contextmanager
 def under(key: str) -> Iterator[None]:
-    """Have this id within a `with` block."""
+    """Use this id within a `with` block."""
     before = _current.set(replace(_current.get(), id=key))
     try:
         yield
@@ -75,5 +75,5 @@ def of_digest(digest: str) -> str:
 
 
 def taken(given: str) -> str:
-    """Return the id that a caller sent, if it can do no harm, else a new one (S4)."""
+    """Return the id that a caller sent if it is harmless, else a new one (S4)."""
     return given if _HARMLESS.fullmatch(given) else new()

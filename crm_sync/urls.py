@@ -1,4 +1,4 @@
-"""The addresses of the callback, of the health pages and of the figures for Prometheus."""
+"""The addresses of the callback, the health pages and the metrics for Prometheus."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""How dates and times are written where a page does not say it itself."""
+"""The default formats of dates and times on our pages."""

@@ -1,4 +1,4 @@
-"""What a live platform shows of the assumptions about calls, errors and webhooks."""
+"""Compares a live platform with the assumptions about calls, errors and webhooks."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from crm_sync.platform.events import REQUIRED
 from crm_sync.platform.read_only import Live
 
 USERS, WEBHOOK, TRIGGERS = "/v1/users", "/v1/webhooks", "/v1/webhooks/triggers"
-NOBODY = "/v1/real-estate-properties/crm-sync-doctor"  # an id that no platform gives
+NOBODY = "/v1/real-estate-properties/crm-sync-doctor"  # an id that does not exist
 FIRST = {"page": 0, "size": 5}
 ENVELOPE = {"totalElements", "totalPages", "first", "last", "number", "size", "page"}
 IN_WEBHOOK = {

@@ -1,4 +1,4 @@
-"""How the checks of the doctor turn what they see into findings."""
+"""Helpers with which the checks of the doctor make findings."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,15 +7,15 @@ from typing import Any
 
 from crm_sync.hooks import Finding, Verdict
 
-SHOWN = 10  # names that a sentence can list and still be read
+SHOWN = 10  # names in one sentence; more could not be read
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the platform shows of an assumption.
+    """What the platform shows about an assumption.
 
     Attributes:
-        agrees: None where there was nothing to look at.
+        agrees: whether they agree; None if there was nothing to compare.
     """
 
     agrees: bool | None
@@ -23,7 +23,7 @@ class Seen:
 
 
 def guarded(name: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield what a check finds; one that breaks off is a finding too, and ends no other check."""
+    """Yield the findings of a check. An exception becomes a finding, and the others go on."""
     try:
         yield from check()
     except Exception as error:  # noqa: BLE001 - what nobody expected is what the doctor is for
@@ -35,11 +35,12 @@ def guarded(name: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Findi
 def check_assumptions(
     name: str, assumed: Mapping[str, str], *looks: Iterable[tuple[str, Seen]]
 ) -> Iterator[Finding]:
-    """Yield a finding for each assumption, by what the platform shows of it.
+    """Yield a finding for each assumption.
 
     Args:
-        name: of what is assumed about.
-        looks: each yields assumptions with what is seen of them; one may break off.
+        name: the subject of the assumptions.
+        looks: each yields assumptions and what is seen about them. An exception in one look
+            does not stop the others.
     """
     seen: dict[str, Seen] = {}
     for look in looks:
@@ -58,14 +59,14 @@ def _note(look: Iterable[tuple[str, Seen]], seen: dict[str, Seen]) -> tuple[Find
 
 
 def objects_in(document: Any) -> list[dict[str, Any]]:
-    """Return the objects of the first list in an answer, which may be the answer itself."""
+    """Return the objects of the first list in an answer, or of the answer if it is a list."""
     values = document.values() if isinstance(document, dict) else (document,)
     found = next((value for value in values if isinstance(value, list)), [])
     return [one for one in found if isinstance(one, dict)]
 
 
 def names_of(documents: list[Any], known: set[str], what: str) -> Seen:
-    """Compare the names in JSON objects with those that we know; what is left out says nothing."""
+    """Compare the names in JSON objects with the known names. Missing names are not reported."""
     objects = [one for one in documents if isinstance(one, dict)]
     if not objects:
         return Seen(None, f"There was nothing to look at: {what}.")
@@ -78,6 +79,6 @@ def names_of(documents: list[Any], known: set[str], what: str) -> Seen:
 
 
 def listed(names: list[str]) -> str:
-    """Name the first few, and say how many more there are."""
+    """Return the first few names, and the number of the others."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(f"`{one}`" for one in names[:SHOWN]) + more

@@ -1,4 +1,4 @@
-"""The checks of one workspace on its live platform: a few reads."""
+"""The checks of one workspace on its live platform, with a few reads."""
 
 import functools
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ ENDS_SOON = 7 * 24 * 3600  # seconds
 
 
 def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
-    """Yield the checks of a workspace, then those of the other apps.
+    """Yield the findings for a workspace, then the findings of the other apps.
 
-    Without an answer of the platform, the checks that need one are left out.
+    Without an answer of the platform, the checks that need one are skipped.
     """
     try:
         live = Live(workspace.client(deadline=DEADLINE), MOST)
@@ -37,7 +37,7 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
         yield Finding("credentials", FAILED, f"{error}.", f"manage.py add_workspace {workspace}")
         return
     asked = [one for path in LISTS if (one := live.get(path, **FIRST)) is not None]
-    # A token may list properties and no users.
+    # A token may be allowed to list properties but not users.
     first = next((one for one in asked if one.error is None), next(iter(asked), None))
     yield from _reached(first, live, workspace, now)
     if first is None or first.error is not None:
@@ -80,7 +80,7 @@ def _reached(
 
 
 def _left(live: Live, now: datetime) -> float | None:
-    """Return the seconds until a token ends that nobody renews; None where it does not say."""
+    """Return the seconds until a fixed token ends; None for other credentials or no known end."""
     known = live.client.credentials
     end = known.ends_at if isinstance(known, FixedToken) else None
     return None if end is None else end - now.timestamp()
@@ -101,7 +101,7 @@ def _clock(first: Exchange, now: datetime) -> Finding:
 
 
 def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
-    """Compare what the platform holds with what we want (§2.1, I26)."""
+    """Compare the webhook on the platform with our configuration (§2.1, I26)."""
     remedy = f"manage.py configure_webhook {workspace}"
     one = live.get(WEBHOOK)
     document = one.document if one is not None and one.error is None else None

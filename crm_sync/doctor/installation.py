@@ -30,7 +30,7 @@ NEARLY_FULL = 0.8  # of the connections that PostgreSQL allows
 
 
 def findings(now: datetime) -> Iterator[Finding]:
-    """Yield the checks; those of the database say so where it does not answer."""
+    """Yield all findings. If the database does not answer, its checks are reported as such."""
     try:
         connection.ensure_connection()
     except Error as error:
@@ -52,7 +52,7 @@ def findings(now: datetime) -> Iterator[Finding]:
 
 
 def _settings(databases: list[str] | None) -> Iterator[Finding]:
-    """Yield what `check --deploy` says of the settings (S19)."""
+    """Yield the messages of `check --deploy` about the settings (S19)."""
     found = [
         one
         for one in checks.run_checks(include_deployment_checks=True, databases=databases)
@@ -93,7 +93,7 @@ def _migrations() -> Finding:
 
 
 def _keys() -> Finding:
-    """Tell whether the keys decrypt all that is stored (S5)."""
+    """Check that our keys decrypt all stored secrets (S5)."""
     unreadable, old, count = [], 0, 0
     for model, name in encrypted_columns():
         for pk, token in stored(model, name):

@@ -1,1 +1,1 @@
-"""What must hold for every row, and the audit that reads it. Nothing that changes a row."""
+"""The invariants of every row, the audit that checks them, and the work after a restore."""

@@ -1,6 +1,6 @@
-"""The audit: every row is counted, and none is in a state that nobody will end (I31).
+"""The audit: it counts every row, and finds rows in a state that will never end (I31).
 
-Wherever a process stops, each row must be left to a worker, a point in time or a person. So the
+Wherever a process stops, each row must wait for a worker, a point in time or a person. So the
 invariants hold at any instant, also in the middle of the work and after a `kill -9`.
 """
 
@@ -19,14 +19,14 @@ from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.models import Workspace
 from crm_sync.work import leases
 
-NAMED = 20  # rows that are named under one invariant; all of them are counted
+NAMED = 20  # rows that are named for one invariant; all rows are counted
 CLOCKS = timedelta(minutes=1)  # how much the clocks of our machines may differ
 NOT_IN_ONE_PART = "is in none of the parts, or in two"
 
 
 @dataclass
 class Violation:
-    """Rows for which an invariant does not hold; the first few by name."""
+    """The number of rows that break an invariant, and the names of the first few."""
 
     invariant: str
     count: int = 0
@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One group of checks in one workspace, evaluated."""
+    """The result of one group of checks in one workspace."""
 
     workspace: str
     title: str
@@ -62,9 +62,9 @@ class CheckResult:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read the database as of one moment within a `with` block; no writer waits for it.
+    """Read the database as of one moment within a `with` block, without blocking writers.
 
-    PostgreSQL keeps old versions of rows meanwhile, SQLite old versions of pages (WAL).
+    During the block PostgreSQL keeps old versions of rows, and SQLite of pages (WAL).
     """
     if connection.in_atomic_block:  # the caller has a snapshot
         yield
@@ -74,7 +74,7 @@ def snapshot() -> Iterator[None]:
             cursor.execute("SET LOCAL statement_timeout = 0")  # it holds no lock
             yield
     else:
-        # Not by `atomic`, which would take the lock of all writers (transaction_mode IMMEDIATE).
+        # Not `atomic`, which would take the lock of all writers (transaction_mode IMMEDIATE).
         connection.ensure_connection()
         connection.connection.execute("BEGIN DEFERRED")
         try:
@@ -94,7 +94,7 @@ def read(
     """Evaluate one group of checks of a workspace; call it within a `snapshot`.
 
     Args:
-        walks: also read the documents of each row, which takes longer.
+        walks: whether to read the documents of each row too, which takes longer.
     """
     places = functools.reduce(operator.add, (_as_number(part) for part in group.parts.values()))
     violated = functools.reduce(
@@ -126,18 +126,18 @@ def read(
 
 
 def _as_number(condition: Q) -> Case:
-    """Return 1 where the condition holds, else 0; NULL counts as not."""
+    """Return 1 if the condition holds, else 0, also for NULL."""
     return Case(When(condition, then=Value(1)), default=Value(0))
 
 
 def leased_too_long(now: datetime, longest: timedelta = leases.LEASE) -> Invariant:
-    """Return the invariant of rows that a worker leases (`DueModel`, slots)."""
+    """Return the invariant that no lease is too long (`DueModel`, slots)."""
     too_long = Q(lease_until__gt=now + longest + CLOCKS)
     return Invariant("is leased for longer than a lease lasts", too_long)
 
 
 def never_left(now: datetime) -> Invariant:
-    """Return the invariant of rows that nobody claims any more, since they are not due."""
+    """Return the invariant that no row has an ended lease and is not due, so never claimed."""
     return Invariant(
         "is leased by a dead worker, and not due", Q(due_at=None, lease_until__lte=now)
     )

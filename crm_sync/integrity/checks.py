@@ -39,7 +39,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     given_up = Q(attempts__gte=MAX_ATTEMPTS)
     mine = ReceivedEvent.objects.filter(workspace=workspace_id)
-    # A replay is the same event once more, because somebody wants it.
+    # A replay is the same event once more, because a person requested it.
     is_first = Q(state=State.APPLIED) & ~Q(source=ReceivedEvent.Source.REPLAY)
     applied_twice = _digests(mine, is_first, found__gt=1)
     without_original = _digests(mine, ~Q(state=State.DUPLICATE), found=0)
@@ -79,9 +79,9 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
 def _digests(
     rows: QuerySet[ReceivedEvent], counted: Q, **found: int
 ) -> QuerySet[ReceivedEvent, Any]:
-    """Return the digests of the events of which so many rows are `counted`.
+    """Return the digests of events with this number of `counted` rows.
 
-    Grouped once for all rows, and not queried for each: few digests are left.
+    It groups once for all rows, instead of a query for each. Few digests remain.
     """
     events = rows.exclude(canonical_digest="").order_by().values("canonical_digest")
     return (
@@ -92,7 +92,7 @@ def _digests(
 
 
 def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
-    """Each configured webhook is polled; no more calls are in progress than allowed (A8)."""
+    """Each configured webhook is polled, and no more calls are under way than allowed (A8)."""
     is_watched, has_secret = Q(monitor__isnull=False), ~Q(auth_secret="")
     return CheckGroup(
         "workspaces",

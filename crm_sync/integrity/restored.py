@@ -1,7 +1,7 @@
-"""What happens after the database was restored from a backup, which is older than the platform.
+"""The work after the database was restored from a backup, which is older than the platform.
 
-What waits in it to be sent may have been sent already, and changed again. So nothing is sent before
-the platform was read, and each difference becomes a conflict (`Workspace.restored_at`).
+A change that waits in it may have been sent already, and changed again since. So nothing is sent
+before the platform was read, and each difference becomes a conflict (`Workspace.restored_at`).
 """
 
 from collections import Counter
@@ -20,12 +20,12 @@ from crm_sync.work import heartbeat
 
 @dataclass(frozen=True)
 class Standing:
-    """How far both sides agree since a restore; counts of 0 are left out.
+    """How far both sides agree since a restore, without counts of 0.
 
     Attributes:
         restored_at: None if `restored` was never run.
-        unread: what a worker still has to read.
-        for_people: what waits for a person.
+        unread: the rows that a worker still has to read.
+        for_people: the rows that wait for a person.
     """
 
     restored_at: datetime | None
@@ -39,7 +39,7 @@ class Standing:
 
     @property
     def left(self) -> str:
-        """What is left, in words; "" where both sides agree."""
+        """The remaining rows in words, or "" if both sides agree."""
         parts = {"not read yet": self.unread, "for a person": self.for_people}
         return "; ".join(
             f"{title}: {', '.join(f'{count} {what}' for what, count in counts.items())}"
@@ -58,9 +58,9 @@ def alive(now: datetime) -> list[str]:
 
 
 def begin(workspace: Workspace, now: datetime) -> dict[str, int]:
-    """Mark everything of a workspace to be read before it is sent; return what was marked.
+    """Mark all rows of a workspace to be read before they are sent; return the marked rows.
 
-    In one transaction. A second run does the same again, also for what was edited in between.
+    This is one transaction. A second run does the same again, also for rows edited in between.
     """
     done: Counter[str] = Counter()
     with transaction.atomic():
@@ -74,7 +74,7 @@ def standing(workspaces: Collection[int], since: datetime | None) -> Standing:
     """Return how far both sides agree in workspaces that were restored together.
 
     Args:
-        workspaces: their keys; the number of queries is the same for all numbers of them.
+        workspaces: their keys. The number of queries does not depend on the number of keys.
     """
     if since is None:
         return Standing(None, {}, {})
@@ -105,5 +105,5 @@ def _for_people(workspaces: Collection[int], since: datetime) -> Counts:
 
 
 def _recoveries() -> list[Recovery]:
-    # The poll of the history names what was missed as gaps (I21): its window is as old as the rest.
+    # The poll of the history reports missed events as gaps (I21): its window is as old as the rest.
     return [Recovery(_begin, _unread, _for_people), *hooks.plugged().recoveries]

@@ -1,4 +1,4 @@
-"""The connection to a platform, and what it sent us."""
+"""The connection to a platform, and the events that it sent us."""
 
 from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap

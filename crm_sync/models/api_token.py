@@ -1,4 +1,4 @@
-"""What lets a program call our API, in one workspace."""
+"""The token with which a program calls our API, in one workspace."""
 
 from datetime import datetime
 
@@ -8,9 +8,9 @@ from django.utils import timezone
 
 
 class ApiToken(models.Model):
-    """One program; the token itself is shown once, and only its digest is kept.
+    """The token of one program. It is shown once, and only its digest is stored.
 
-    It is revoked and never deleted: the history names it.
+    It can be revoked but not deleted, because the history names it.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -36,7 +36,7 @@ class ApiToken(models.Model):
         return f"API: {self.name}"
 
     def is_valid(self, now: datetime) -> bool:
-        """Tell whether a call may use it: it ends with the account that made it (S17)."""
+        """Return whether a call may use it. It ends with the account that created it (S17)."""
         if self.created_by is not None and not self.created_by.is_active:
             return False
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

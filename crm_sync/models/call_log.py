@@ -1,8 +1,8 @@
-"""Logs and counts each call to the platform, and keeps it if `PLATFORM_CALLS` says so.
+"""Logs and counts each call to the platform, and stores it depending on `PLATFORM_CALLS`.
 
-A call that is noted costs no statement: what is to be written waits in this process for `flush`,
-once a second in a worker, after a request, at the end of a command. What a killed process has not
-written is lost: these are figures, and no work hangs on them.
+`note` runs no statement. The rows wait in this process for `flush`, which runs once a second in a
+worker, after a request, and at the end of a command. A killed process loses its waiting rows. This
+is acceptable, since no work depends on these figures.
 """
 
 import logging
@@ -23,11 +23,11 @@ log = logging.getLogger("crm_sync.calls")
 
 OFF, ERRORS, ALL = "off", "errors", "all"
 WANTED = (OFF, ERRORS, ALL)  # the values of PLATFORM_CALLS
-# A property is looked up before it is created: 404 is no error.
+# A property is searched before it is created, so 404 is not an error.
 EXPECTED = {Result.OK, Result.NOT_FOUND}
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
-WAITING = 1_000  # calls that one process holds; further ones are only counted
+WAITING = 1_000  # calls that wait in one process; further calls are only counted
 
 _lock = threading.Lock()
 _calls: list[PlatformCall] = []
@@ -43,7 +43,7 @@ _ADD = """
 
 
 def note(workspace_id: int, exchange: Exchange) -> None:
-    """Write the result of a call to the log, count it, and keep it if it is wanted."""
+    """Write the result of a call to the log, count it, and store it if it is wanted."""
     global _dropped  # noqa: PLW0603 - of this process, like the others
     now, took = timezone.now(), round(exchange.took * 1000)
     if log.isEnabledFor(logging.INFO):
@@ -86,9 +86,9 @@ def _row(workspace_id: int, exchange: Exchange, now: datetime, took: int) -> Pla
 
 
 def flush() -> int:
-    """Write what waits, in one transaction; return how many calls.
+    """Write all waiting rows in one transaction, and return the number of calls.
 
-    If the database does not take it, it is lost, and the log says so.
+    If the database refuses them, they are lost, and this is logged.
     """
     global _dropped  # noqa: PLW0603 - as above
     with _lock:
@@ -100,7 +100,7 @@ def flush() -> int:
         log.warning("%s calls were counted and not kept: too many at once", dropped)
     if not counts:
         return 0
-    # In one order, so that no two processes wait for each other.
+    # Always in the same order, so that no two processes wait for each other.
     rows = [[*key, *counted] for key, counted in sorted(counts.items())]
     try:
         with durability.relaxed(), connection.cursor() as cursor:
@@ -118,19 +118,19 @@ def _stored(row: list[Any]) -> list[Any]:
 
 
 def forget() -> None:
-    """For tests: forget what this process has noted and not written."""
+    """For tests: drop all waiting rows of this process."""
     _calls.clear()
     _counts.clear()
 
 
 def expired(now: datetime) -> dict[str, Part]:
-    """Return what removes calls that are too old, or more than are kept, and counts of hours."""
+    """Return the parts that remove calls above the limit of age or number, and old counts."""
     days, most = settings.KEEP_DAYS["calls"], settings.PLATFORM_CALLS_KEEP_ROWS
     newest = PlatformCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls, hours = PlatformCall.objects.order_by("pk"), CallCount.objects.filter(hour__gt=TOTAL)
     return {
         "calls": deletion(older(calls, "at", days=days, now=now)),
         "calls above the limit": deletion(calls.filter(pk__lte=newest - most)),
-        # The overview shows 24 of them.
+        # The overview shows the last 24 hours.
         "hours of calls": deletion(older(hours, "hour", days=max(days, 2) if days else 0, now=now)),
     }

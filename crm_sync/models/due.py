@@ -1,4 +1,4 @@
-"""The row is the queue: it says when it is due and which worker has leased it (I1, I3)."""
+"""The row is the queue: its columns hold when it is due, and its lease by a worker (I1, I3)."""
 
 import random
 from collections.abc import Callable
@@ -7,18 +7,18 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import models
 
-# A lease that ends later than this was written by a clock that ran ahead (I29): nobody renews it.
+# A lease that ends later than this was written by a clock that ran ahead (I29), and is not valid.
 LONGEST_LEASE = timedelta(minutes=10, seconds=3 * settings.CALL_DEADLINE)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
 RELEASED = {"lease_token": None, "lease_until": None}
-LEASED = ("due_at", "lease_token", "lease_until")  # what a claim compares and writes
+LEASED = ("due_at", "lease_token", "lease_until")  # the columns that a claim compares and writes
 
 
 class DueModel(models.Model):
     """The columns of a row that can be due.
 
-    Only the holder of the lease writes them. The exception is `due_at`: anybody may make a row due.
+    Only the holder of the lease writes them, except `due_at`: any process may make a row due.
     """
 
     due_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -38,7 +38,7 @@ def no_half_lease(table: str) -> models.CheckConstraint:
 
 
 def due_index(table: str) -> models.Index:
-    """Return the index by which tick and claim find the due rows of a workspace among all."""
+    """Return the index by which tick and claim find the due rows of a workspace."""
     due = models.Q(due_at__isnull=False)
     return models.Index(fields=["workspace", "due_at"], name=f"{table}_due", condition=due)
 
@@ -58,8 +58,8 @@ def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
     """Select the rows that are due and not leased.
 
     Args:
-        wait: the longest time that a row of this queue waits. A `due_at` further ahead was written
-            by a clock that was wrong, so that row counts as due (I29).
+        wait: the longest time that a row of this queue waits. A wrong clock must have written a
+            later `due_at`, so such a row counts as due (I29).
     """
     is_due = models.Q(due_at__lte=now)
     if wait is not None:

@@ -5,10 +5,10 @@ from django.utils import timezone
 
 
 class Gap(models.Model):
-    """Written once; a person acknowledges it. Everything open was made due for a read before."""
+    """A gap, written after all open orders were made due for a read. A person acknowledges it."""
 
     class Why(models.TextChoices):
-        """What makes us think that something was missed."""
+        """Why events may have been lost."""
 
         OVERFLOW = "OVERFLOW", "More attempts than the history keeps"
         ERASED = "ERASED", "The history was erased"
@@ -27,7 +27,7 @@ class Gap(models.Model):
 
     class Meta:
         indexes = [
-            # The dashboard counts and lists what nobody has seen yet.
+            # The dashboard counts and lists the gaps that are not acknowledged.
             models.Index(
                 fields=["noticed_at"],
                 name="gap_unseen",
@@ -40,7 +40,7 @@ class Gap(models.Model):
 
     @property
     def interval(self) -> str:
-        """From when to when, in the zone of whoever looks."""
+        """The beginning and the end, in the time zone of the person who reads it."""
         end = timezone.localtime(self.ended_at)
         if self.began_at is None:
             return f"until {end:%Y-%m-%d %H:%M:%S %Z}"

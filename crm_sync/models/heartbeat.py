@@ -1,18 +1,18 @@
-"""When a process was last alive: what a person and a monitor look at."""
+"""When a process was last alive, for people and for monitoring."""
 
 from django.db import models
 
 
 class Heartbeat(models.Model):
-    """One for each process, which writes its own row and no other."""
+    """The row of one process, which only this process writes."""
 
     class Kind(models.TextChoices):
-        """What the process does here."""
+        """The kind of process."""
 
         WORKER = "worker", "Worker"
         BEAT = "beat", "Beat"
         WEB = "web", "Web server"
-        TICK = "tick", "Tick"  # that messages get through the broker
+        TICK = "tick", "Tick"  # shows that messages pass through the broker
 
     kind = models.CharField(max_length=10, choices=Kind)
     name = models.CharField(max_length=255)

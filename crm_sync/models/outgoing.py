@@ -1,4 +1,4 @@
-"""Which systems get messages, and each message until it was delivered."""
+"""The systems that get messages, and their messages."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,17 +9,17 @@ from crm_sync.secrets import EncryptedTextField
 
 
 class Subscription(DueModel):
-    """An address that gets messages; the row is the queue of its messages.
+    """An address that gets messages. The row is the queue of its messages.
 
-    `due_at` says from when on something may be sent, so an address that fails pauses alone;
-    `attempts` counts what failed since it last took something.
+    From `due_at` on a message may be sent, so an address that fails pauses alone. `attempts` counts
+    the failures since the last success.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     address = models.CharField(max_length=500, help_text="https://…, where messages are sent.")
     kinds = models.JSONField("messages", default=list)
     secret = EncryptedTextField(blank=True, default="", editable=False)
-    # After a rotation both sign for a time, so that the receiver can change over.
+    # After a rotation both secrets sign for a time, so that the receiver can change over.
     previous_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_enabled = models.BooleanField("enabled", default=True)
@@ -50,7 +50,7 @@ class OutgoingState(models.TextChoices):
 
 
 class OutgoingMessage(models.Model):
-    """One message to one address, written with the change that it reports."""
+    """One message to one address, written in the transaction of the change that it reports."""
 
     State = OutgoingState
 
@@ -89,7 +89,7 @@ class OutgoingMessage(models.Model):
                 name="outgoing_due",
                 condition=Q(due_at__isnull=False),
             ),
-            # The cleaning takes the oldest that have ended.
+            # The cleaning removes the oldest messages that are not due.
             models.Index(
                 fields=["created_at"], name="outgoing_ended", condition=Q(due_at__isnull=True)
             ),

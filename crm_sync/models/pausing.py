@@ -1,4 +1,4 @@
-"""Pauses of a workspace: when all workers leave the platform alone (A8, I11)."""
+"""Pauses of a workspace, in which no worker calls the platform (A8, I11)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +15,17 @@ from crm_sync.models.problem import ProblemField
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import AuthError, SyncError, TransientError, problem_of
 
-# Where a busy platform does not say how long: one probe in this time, with jitter (I11).
+# For a busy platform without Retry-After: the least and longest time to the next probe (I11).
 LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
-NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
+NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # trying faster does not help a wrong token
 
 
 class Pausing(models.Model):
-    """What the calls of a workspace have said of the connection.
+    """The state of the connection, as the calls of a workspace have shown it.
 
     Attributes:
-        pauses: how many in a row; above 0 one call is a probe of whether the platform is back.
-        problem: what is wrong with the connection; "" when nothing is.
+        pauses: the number of pauses in a row. Above 0, the next call is a probe.
+        problem: what is wrong with the connection, or "".
     """
 
     paused_until = models.DateTimeField(null=True, blank=True, editable=False)
@@ -36,26 +36,26 @@ class Pausing(models.Model):
         abstract = True
 
     def client(self, *, deadline: float | None = None) -> Client:
-        """Return the client of this workspace; `deadline` in seconds for each call."""
+        """Return the client of this workspace, with a `deadline` in seconds for each call."""
         raise NotImplementedError
 
     def is_paused(self, now: datetime) -> bool:
-        """Tell whether all workers leave the platform alone for now (A8)."""
+        """Return whether no worker may call the platform now (A8)."""
         return self.paused_until is not None and now < self.paused_until
 
     @contextmanager
     def calling(self, *, deadline: float | None = None, by_hand: bool = False) -> Iterator[Client]:
-        """Yield a client, and note for all workers what its calls say of the connection (A8, I11).
+        """Yield a client, and record for all workers what its calls show (A8, I11).
 
-        A pause is known by its end. A call that was sent before a pause began does not know it: its
-        success ends nothing, and its refusal is no second pause.
+        `paused_until` identifies a pause. If a call was sent before the pause began, its success
+        does not end the pause, and its refusal does not count as a second pause.
 
         Args:
             deadline: as for `client`.
-            by_hand: a person tries the connection: its success ends a pause also before its time.
+            by_hand: a person tries the connection. A success ends a pause before its time.
 
         Raises:
-            SyncError: what the calls raise.
+            SyncError: the error of a call.
         """
         known = self.paused_until
         try:
@@ -71,16 +71,16 @@ class Pausing(models.Model):
             )
 
     def _pause_for(self, error: SyncError, now: datetime, *, known: datetime | None) -> None:
-        """Note what is wrong, and pause all workers if `error` asks for it (429, 503, 401; A8).
+        """Record what is wrong, and pause all workers if `error` requires it (A8: 429, 503, 401 …).
 
         Args:
             known: `paused_until` when the call was sent. If a pause has begun since, this refusal
-                is of the same burst: it only makes the pause longer, if the platform asks for that.
+                belongs to the same burst. Then it can only extend the pause, by its `retry_after`.
         """
         problem = {"problem": problem_of(error)}
         unpaused = models.Q(paused_until=known) | models.Q(pauses=0)
         if isinstance(error, TransientError) and not error.pauses:
-            # Not a pause, since other calls may get through, but nobody should read "connected".
+            # Not a pause, since other calls may succeed, but the page must not show "connected".
             self._note(unpaused, **problem)
         elif isinstance(error, TransientError | AuthError):
             told = getattr(error, "retry_after", None)
@@ -100,7 +100,7 @@ class Pausing(models.Model):
         return _probing(self.pauses) if told is None else timedelta(seconds=told)
 
     def resume(self) -> None:
-        """Forget the pause and the problem: the connection was made anew."""
+        """Remove the pause and the problem, since the connection was set up again."""
         self._note(models.Q(), paused_until=None, pauses=0, problem="")
 
     def _note(self, where: models.Q, **columns: Any) -> None:
@@ -109,14 +109,14 @@ class Pausing(models.Model):
 
 
 def awake(now: datetime, *, at: str = "") -> models.Q:
-    """Workspaces that are not paused; see `Workspace.is_paused`.
+    """Select the workspaces that are not paused; see `Workspace.is_paused`.
 
     Args:
-        at: where the workspace stands, such as `workspace__` for rows of one.
+        at: the prefix of the workspace's columns, such as `workspace__` for rows with a workspace.
     """
     return models.Q(**{f"{at}paused_until": None}) | models.Q(**{f"{at}paused_until__lte": now})
 
 
 def _probing(pauses: int) -> timedelta:
-    """Give the pause after so many in a row; a platform that is back is seen within a minute."""
+    """Return the length of the next pause, so that a platform is seen within a minute once back."""
     return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)

@@ -11,7 +11,7 @@ TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for 
 
 
 class CallResult(models.TextChoices):
-    """The result of a call; the values are those of `exchange.Result`."""
+    """The result of a call, with the values of `exchange.Result`."""
 
     OK = Result.OK, "Answered"
     NOT_FOUND = Result.NOT_FOUND, "Not there"
@@ -23,7 +23,7 @@ class CallResult(models.TextChoices):
 
 
 class PlatformCall(models.Model):
-    """One call, masked and cut; kept for `KEEP_DAYS` (S23)."""
+    """One call, masked and cut, kept for `KEEP_DAYS` (S23)."""
 
     Result = CallResult
 
@@ -58,7 +58,7 @@ class PlatformCall(models.Model):
 
 
 class CallCount(models.Model):
-    """How many calls of a workspace had a result in an hour; in the hour `TOTAL` of all time."""
+    """The number of calls of a workspace with a result in an hour; the hour `TOTAL` is all time."""
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE, db_index=False)
     hour = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""A received callback: the raw bytes, and what became of them."""
+"""A received event: the raw bytes, and their outcome."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,7 +7,7 @@ from crm_sync.models.due import DueModel, due_index, no_half_lease
 
 
 class ReceivedEventState(models.TextChoices):
-    """Where a received event stands; exactly one at any time (I31)."""
+    """The state of a received event; exactly one at any time (I31)."""
 
     RECEIVED = "RECEIVED", "Received"
     APPLIED = "APPLIED", "Applied"
@@ -20,27 +20,28 @@ class ReceivedEventState(models.TextChoices):
 
 
 _S = ReceivedEventState
-PENDING = (_S.RECEIVED, _S.EARLY)  # a worker comes to it
+PENDING = (_S.RECEIVED, _S.EARLY)  # a worker will handle it
 UNDERSTOOD = (_S.APPLIED, _S.DUPLICATE, _S.STALE)
-SETTLED = (*UNDERSTOOD, _S.IGNORED, _S.QUARANTINED)  # no worker comes to it
-# What a person may want to look at; those that are early or have tries left go on by themselves.
+SETTLED = (*UNDERSTOOD, _S.IGNORED, _S.QUARANTINED)  # no worker handles it any more
+# States that a person may want to check. Early and failed events with tries left go on by
+# themselves.
 STUCK = (_S.EARLY, _S.FAILED, _S.QUARANTINED)
 
 
 class ReceivedEvent(DueModel):
-    """Stored before it is understood, and never deleted by a bug (I15, I16)."""
+    """A received event, stored before it is understood, and never deleted by a bug (I15, I16)."""
 
     State = ReceivedEventState
     SETTLED, STUCK = SETTLED, STUCK
 
     class Source(models.TextChoices):
-        """How it came to us."""
+        """How we received it."""
 
         CALLBACK = "CALLBACK", "Callback"
         HISTORY = "HISTORY", "Trigger history"
         REPLAY = "REPLAY", "Replay"
 
-    # Each index more makes the endpoint slower: those below serve the foreign keys as well.
+    # Each further index makes the endpoint slower. The indexes below also serve the foreign keys.
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT, db_index=False)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the raw bytes")
     canonical_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
@@ -64,7 +65,7 @@ class ReceivedEvent(DueModel):
     effect = models.TextField(
         blank=True, default="", db_default="", help_text="What it did, or why it did nothing"
     )
-    # Why it is stuck, the same for all with the same cause; `inbox.failure_groups` words both.
+    # Why it is stuck, equal for all events with the same cause. `inbox.failure_groups` words both.
     problem_kind = models.CharField(max_length=20, blank=True, default="", db_default="")
     cause = models.CharField(
         max_length=200,
@@ -74,7 +75,7 @@ class ReceivedEvent(DueModel):
         help_text="What the problem is about, such as a field",
     )
     attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    # What was settled and is played again is a row of its own: the first one's outcome stands.
+    # A replay of a settled event is a row of its own, so that the first row retains its outcome.
     replay_of = models.ForeignKey(
         "self",
         null=True,
@@ -112,7 +113,7 @@ class ReceivedEvent(DueModel):
                 condition=~models.Q(state__in=UNDERSTOOD) | ~models.Q(canonical_digest=""),
                 name="understood_received_event_has_a_digest",
             ),
-            # It was not applied, so no copy of it is a duplicate.
+            # A stuck event was not applied, so a copy of it is not a duplicate.
             models.CheckConstraint(
                 condition=~models.Q(state__in=STUCK) | models.Q(canonical_digest=""),
                 name="stuck_received_event_has_no_digest",
@@ -133,7 +134,7 @@ class ReceivedEvent(DueModel):
                 name="received_event_cause",
                 condition=models.Q(state__in=STUCK),
             ),
-            # A callback that is stored has none yet, so that the index costs the endpoint nothing.
+            # A new callback has no order id yet, so the index costs the endpoint nothing.
             models.Index(
                 fields=["order_platform_id"],
                 name="received_event_order",

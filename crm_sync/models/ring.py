@@ -1,15 +1,15 @@
-"""One message for a worker: that something is due in a queue of a workspace."""
+"""One message for a worker: a row is due in a queue of a workspace."""
 
 from django.db import models
 
 
 class Ring(models.Model):
-    """Whether a message for the queue waits in the broker; there is at most one.
+    """The mark that a message for the queue waits in the broker. At most one waits.
 
     Attributes:
-        rung_at: since when one waits; null when a worker has taken it.
-        refused_at: since when the queue waits for a slot of its workspace: its turn found no free
-            one.
+        rung_at: since when a message waits; null once a worker has taken it.
+        refused_at: since when the queue waits for a slot, because its turn found no free slot in
+            the workspace.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)

@@ -1,4 +1,4 @@
-"""The app of a person's second factor, with its key encrypted at rest (S5, S17)."""
+"""The authenticator app of a person, with its key encrypted at rest (S5, S17)."""
 
 import time
 from base64 import b32encode
@@ -23,20 +23,20 @@ def new_key() -> str:
 
 
 class AppManager(DeviceManager):  # type: ignore[misc]
-    """Leaves the key in the database until a code is compared: each request asks for the rest."""
+    """Loads the key only when a code is compared. Each request reads the other columns."""
 
     def get_queryset(self) -> models.QuerySet[Any]:
-        """Return the devices; a key that cannot be decrypted then stops no page."""
+        """Return the devices without keys, so that an unreadable key does not break a page."""
         rows: models.QuerySet[Any] = super().get_queryset().defer("key")
         return rows
 
 
 class AuthenticatorApp(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
-    """As django-otp's TOTPDevice, whose column is too short for an encrypted key."""
+    """Like TOTPDevice of django-otp, whose column is too short for an encrypted key."""
 
     key = EncryptedTextField(default=new_key, editable=False)
     drift = models.SmallIntegerField(default=0, editable=False)  # of the phone's clock, in steps
-    last_t = models.BigIntegerField(default=-1, editable=False)  # a step opens once
+    last_t = models.BigIntegerField(default=-1, editable=False)  # so that each code works only once
 
     objects = AppManager()
 
@@ -45,27 +45,27 @@ class AuthenticatorApp(TimestampMixin, ThrottlingMixin, Device):  # type: ignore
 
     @property
     def secret(self) -> str:
-        """What the app is given, in base 32."""
+        """The key for the app, in base 32."""
         return b32encode(unhexlify(self.key)).decode()
 
     @property
     def config_url(self) -> str:
-        """The same as an address that an app reads from a QR code."""
+        """The key as an address that an app reads from a QR code."""
         issuer = settings.OTP_TOTP_ISSUER.replace(":", "")
         label = quote(f"{issuer}:{self.user.get_username()}")
         return f"otpauth://totp/{label}?{urlencode({'secret': self.secret, 'issuer': issuer})}"
 
     def verify_token(self, token: str) -> bool:
-        """Use a code up; a wrong one makes the next wait.
+        """Return whether a code is right, and use it up. A wrong code delays the next try.
 
         Raises:
-            SecretUnreadable: no key decrypts that of the app.
+            SecretUnreadable: the key of the app cannot be decrypted.
         """
         if not self.verify_is_allowed()[0]:
             return False
         totp = TOTP(unhexlify(self.key), drift=self.drift)
         totp.time = time.time()
-        # An empty key, as `loaddata` leaves it (S5), would let everybody in.
+        # An empty key, as after `loaddata` (S5), would let everybody in.
         is_code = bool(self.key) and token.isdecimal()
         if not (is_code and totp.verify(int(token), TOLERANCE, self.last_t + 1)):
             self.throttle_increment()

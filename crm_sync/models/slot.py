@@ -1,4 +1,4 @@
-"""The right to have one request under way in a workspace (A8), or one turn of another queue."""
+"""The right to have one call under way in a workspace (A8), or a turn of a queue without calls."""
 
 from django.db import models
 
@@ -6,11 +6,11 @@ from crm_sync.models.due import no_half_lease
 
 
 class Slot(models.Model):
-    """Whoever holds the lease has one call, or one turn, at a time.
+    """A slot. The holder of its lease may have one call, or one turn, at a time.
 
     Attributes:
-        kind: "" for one of the `max_under_way` calls to the platform, else the queue that has it.
-        queue: who holds it, or did so last.
+        kind: "" for one of the `max_under_way` calls to the platform, else the queue that owns it.
+        queue: the queue that holds it, or held it last.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)

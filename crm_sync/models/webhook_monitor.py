@@ -1,4 +1,4 @@
-"""How far we have polled the platform's webhook and its trigger history (I19, I21)."""
+"""The state of our polls of the platform's webhook and its trigger history (I19, I21)."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from crm_sync.models.problem import ProblemField
 
 
 class WebhookMonitor(DueModel):
-    """One for each workspace whose webhook was set from here; `due_at` says when to poll next.
+    """The polls of one workspace whose webhook was set from here; `due_at` is the next poll.
 
     `asked_at` and `polled_at` are by our clock. All other moments are by the platform's clock and
     are compared only with each other (I29).
@@ -28,7 +28,7 @@ class WebhookMonitor(DueModel):
     window = models.JSONField(default=list, help_text="The records of the history at that poll")
     window_until = models.DateTimeField(null=True, blank=True, help_text="The newest of them")
 
-    # What stands there differently: name of §2.1 → {"theirs", "ours"}; "webhook" when it is gone.
+    # Differences on the platform: name of §2.1 → {"theirs", "ours"}; "webhook" if it was deleted.
     drift = models.JSONField(default=dict)
     drift_since = models.DateTimeField(null=True, blank=True)
 
@@ -49,12 +49,12 @@ class WebhookMonitor(DueModel):
         ]
 
     def __str__(self) -> str:
-        # The admin's rows have the slug; to load the workspace would load its secrets (S5).
+        # The rows of the admin have the slug. Loading the workspace would load its secrets (S5).
         return f"webhook of {getattr(self, 'slug', f'workspace {self.workspace_id}')}"
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether somebody has asked since the last poll: then the history is read anyway."""
+        """Whether a read was requested since the last poll, so that the history is read anyway."""
         return self.asked_at is not None and (
             self.polled_at is None or self.asked_at > self.polled_at
         )

@@ -22,7 +22,7 @@ from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
 
-# Between two notes of the platform's clock: its machines may not agree on the time.
+# The least time between two records of the platform's clock, since its machines may differ.
 CLOCK_PACE = timedelta(seconds=10)
 
 BEHIND_A_PROXY = (
@@ -32,10 +32,10 @@ BEHIND_A_PROXY = (
 
 
 class Workspace(Pausing):
-    """Everything else belongs to exactly one workspace; keys are unique within it (S12)."""
+    """A workspace. Each other row belongs to exactly one, in which keys are unique (S12)."""
 
     class AuthType(models.TextChoices):
-        """How the platform authenticates at our callback (§5.2)."""
+        """How the platform authenticates its callbacks (§5.2)."""
 
         NONE = "NONE", "None"
         HEADER = "HEADER", "Header"
@@ -43,7 +43,7 @@ class Workspace(Pausing):
         BEARER_TOKEN = "BEARER_TOKEN", "Bearer token"
 
     class ConflictPolicy(models.TextChoices):
-        """Who wins when both sides changed one field (I4)."""
+        """Which value wins when both sides changed one field (I4)."""
 
         CRM_WINS = "crm_wins", "Our value wins"
         PLATFORM_WINS = "platform_wins", "The platform's value wins"
@@ -65,13 +65,13 @@ class Workspace(Pausing):
     )
     auth_header_name = models.CharField(max_length=100, default="X-API-Key")
     auth_parameter_name = models.CharField(max_length=100, default="token")
-    # While they are changed on the platform the names from before are valid too, separated by
-    # blanks; without an end when the platform's answer to a change never came.
+    # While the names are changed on the platform, the previous names are valid too, separated by
+    # blanks. They have no end if the platform's answer to a change never came.
     previous_auth_names = models.TextField(blank=True, default="", editable=False)
     previous_auth_names_until = models.DateTimeField(null=True, blank=True, editable=False)
     auth_secret = EncryptedTextField(blank=True, default="", editable=False)
-    # While a rotation is under way both are valid (S6); without an end when the platform's answer
-    # to it never came.
+    # During a rotation both secrets are valid (S6). The previous one has no end if the platform's
+    # answer to the rotation never came.
     previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     callback_sources = models.TextField(
@@ -93,7 +93,7 @@ class Workspace(Pausing):
         "requests under way at most", default=8, help_text="For all workers together."
     )
 
-    # When `manage.py restored` was run: what was not read since then may be outdated.
+    # When `manage.py restored` was run. Rows that were not read since then may be outdated.
     restored_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # How far the platform's clock is ahead of ours; None before the first answer with a date (I29).
@@ -104,7 +104,7 @@ class Workspace(Pausing):
     last_refusal = models.CharField(max_length=255, blank=True, default="", editable=False)
     last_refusal_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    # Kinds of messages that its enabled subscriptions want; `outgoing.outbox` keeps it in step.
+    # Kinds of messages for its enabled subscriptions, updated by `outgoing.outbox`.
     outgoing_kinds = models.JSONField(default=list, editable=False)
     people = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
@@ -120,7 +120,7 @@ class Workspace(Pausing):
         return self.slug
 
     def clean(self) -> None:
-        """Refuse a base address to which the token must not go, and unreadable networks."""
+        """Refuse a base address that must not get the token, and unreadable networks."""
         if fault := addresses.fault(self.base_url):
             raise ValidationError({"base_url": f"{self.base_url} {fault}."})
         if fault := callers.fault(self.callback_networks):
@@ -130,7 +130,7 @@ class Workspace(Pausing):
 
     @property
     def callback_networks(self) -> list[str]:
-        """From which addresses callbacks are taken; empty: from any (S22)."""
+        """The networks from which callbacks are accepted; if empty, from anywhere (S22)."""
         return self.callback_sources.replace(",", " ").split()
 
     @property
@@ -143,7 +143,7 @@ class Workspace(Pausing):
         """The fixed token, or the client credentials (A6).
 
         Raises:
-            AuthError: neither is there.
+            AuthError: the workspace has neither.
         """
         if self.fixed_token:
             return FixedToken(self.fixed_token)
@@ -153,10 +153,10 @@ class Workspace(Pausing):
         raise AuthError(text, kind=ErrorKind.NO_CREDENTIALS)
 
     def client(self, *, deadline: float | None = None) -> Client:
-        """Return the client of this workspace; `deadline` in seconds for each call.
+        """Return the client of this workspace, with a `deadline` in seconds for each call.
 
         Raises:
-            AuthError: there are no credentials, or the base address must not get them.
+            AuthError: there are no credentials, or they must not be sent to the base address.
         """
         if fault := addresses.fault(self.base_url):
             how = f"change it by `manage.py add_workspace {self.slug}`"
@@ -172,13 +172,13 @@ class Workspace(Pausing):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All that authenticates us or the platform; no text may show one of them (S5)."""
+        """The secrets that authenticate us or the platform. No text may show them (S5)."""
         return tuple(secret for name in self.SECRETS if (secret := getattr(self, name)))
 
     def hear_clock(self, reading: ClockReading) -> None:
-        """Note how far the platform's clock is ahead of ours, where that has changed (I29, S11).
+        """Record how far the platform's clock is ahead of ours, if that has changed (I29, S11).
 
-        Events that wait because they are dated ahead of it are looked at again at once.
+        Events that wait because their date is ahead of this clock become due at once.
         """
         noted_at, now = self.clock_noted_at, reading.ours
         is_fresh = noted_at is not None and abs(now - noted_at) < CLOCK_PACE
@@ -194,17 +194,17 @@ class Workspace(Pausing):
                     )
                     early.update(due_at=now)
             self.refresh_from_db(fields=["clock_ahead", "clock_noted_at"])
-        except DatabaseError:  # the answer that brought it must not be lost for that
+        except DatabaseError:  # the answer of the call must not be lost for this
             log.exception("the clock of the platform of %s could not be noted", self)
 
     def valid_auth_secrets(self, now: datetime) -> list[str]:
-        """Return the secrets that a callback may carry at `now`: one, or two in a rotation (S6)."""
+        """Return the valid secrets of a callback at `now`: one, or two in a rotation (S6)."""
         until = self.previous_auth_secret_until
         previous = self.previous_auth_secret if until is None or now < until else ""
         return [secret for secret in (self.auth_secret, previous) if secret]
 
     def valid_auth_names(self, now: datetime) -> list[str]:
-        """Return names under which a header or a parameter may carry the secret (§2.1, §5.2)."""
+        """Return the names of headers and parameters that may carry the secret (§2.1, §5.2)."""
         until = self.previous_auth_names_until
         previous = self.previous_auth_names.split() if until is None or now < until else []
         return [self.auth_header_name, self.auth_parameter_name, *previous]

@@ -1,1 +1,1 @@
-"""Calls to the platform: HTTP, what it answers, what can go wrong. No model and no queue."""
+"""Calls to the platform: HTTP, the answers, the errors. No model and no queue."""

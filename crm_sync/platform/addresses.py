@@ -1,4 +1,4 @@
-"""Pure: which addresses a workspace may call; each call carries its token (S15)."""
+"""Pure: the addresses that a workspace may call. Each call carries its token (S15)."""
 
 import functools
 import re
@@ -6,34 +6,34 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
-# Last labels of names that are answered within this process, as tests do; else none: a company may
-# have machines of its own under any of them.
+# Last labels of host names that this process answers itself. Only tests set some: a company may
+# have its own machines under any label.
 IN_PROCESS: frozenset[str] = frozenset()
 _NOT_PUBLIC = tuple(
     ip_network(one)
     for one in (
-        # IPv6 that stands for an address of IPv4, which may be of our network: mapped, translated,
-        # NAT64, 6to4, Teredo; and the relays of 6to4.
+        # IPv6 addresses that contain an IPv4 address, perhaps of our network: mapped, translated,
+        # NAT64, 6to4, Teredo, and the relays of 6to4.
         *("::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16"),
         *("2001::/32", "::/96", "192.88.99.0/24"),
         # Site-local, for documentation, and for segment routing (RFC 3879, 9637, 9602).
         *("fec0::/10", "3fff::/20", "5f00::/16"),
-        # A cloud's own network: the metadata of Oracle Cloud are in the first, which RFC 6890
-        # reserves; the second is the WireServer of each machine of Azure.
+        # A cloud's own network. The first holds the metadata of Oracle Cloud (reserved by
+        # RFC 6890), the second is the WireServer of Azure.
         *("192.0.0.0/24", "168.63.129.16/32"),
     )
 )
 
 
-@functools.lru_cache(maxsize=256)  # asked before each call
+@functools.lru_cache(maxsize=256)  # called before each call to the platform
 def fault(address: str) -> str:
-    """Say what is wrong with a base address, "" when calls may go there."""
+    """Return what is wrong with a base address, or "" if it may be called."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_web = False
-    # A host, and paths can be put behind it: no user, no query, no spaces.
+    # It needs a host, and a path must fit behind it: no user, no query, no spaces.
     if not is_web or len(address) > LONGEST or re.search(r"[\s?#@\\]|[^\x21-\x7e]", address):
         return "is not an http(s) address"
     if parts.scheme == "http" and not is_local(parts.hostname or ""):
@@ -42,9 +42,9 @@ def fault(address: str) -> str:
 
 
 def resolved(address: str, base_url: str) -> str:
-    """Return an address of the platform as an absolute one (A51).
+    """Return an absolute address for an address in an answer of the platform (A51).
 
-    One that is relative leads from the base address; "" and what is not one stay as they are.
+    A relative address is joined to the base address. "" and an invalid address do not change.
     """
     try:
         return urljoin(f"{base_url.rstrip('/')}/", address) if address else ""
@@ -53,18 +53,18 @@ def resolved(address: str, base_url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether what is sent to this host goes to no other machine."""
+    """Return whether a request to this host never leaves this machine."""
     return is_loopback(host) or _last_label(host) in IN_PROCESS
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether this host is the machine that asks, whichever that is."""
+    """Return whether this host is a loopback address or a name that ends in "localhost"."""
     ip = _ip(host)
     return ip.is_loopback if ip else _last_label(host) == "localhost"
 
 
 def leads_here(host: str) -> bool:
-    """Tell whether a connection to this host ends on the machine that asks, as 0.0.0.0 does."""
+    """Return whether a connection to this host ends on the same machine, as with 0.0.0.0."""
     ip = _ip(host)
     return is_loopback(host) or (ip is not None and ip.is_unspecified)
 
@@ -82,10 +82,10 @@ def _last_label(host: str) -> str:
 
 
 def is_public(ip: str) -> bool:
-    """Tell whether an IP address lies outside of our own network, for certain (S13).
+    """Return whether an IP address is certainly outside our own network (S13).
 
     Raises:
-        ValueError: it is no IP address.
+        ValueError: not an IP address.
     """
     address = ip_address(ip)
     is_outside = not any(address in one for one in _NOT_PUBLIC)

@@ -1,4 +1,4 @@
-"""Pure: why a connection failed, in words for people: no name and no number of a program."""
+"""Pure: why a connection failed, in words for people, without class names and error numbers."""
 
 import ssl
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ NOBODY = "nobody answers there"
 BROKE_OFF = "it broke off"
 _KINDS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((ssl.SSLError, web.SSLError), "it could not be encrypted"),
-    ((ConnectionRefusedError, web.NewConnectionError), NOBODY),  # the latter is a time-out, too
+    ((ConnectionRefusedError, web.NewConnectionError), NOBODY),  # the second is also a time-out
     ((TimeoutError, web.TimeoutError), NO_ANSWER),
 )
 
 
 def why(error: BaseException) -> str:
-    """Return why a connection failed; libraries wrap the cause, so all that is in it counts."""
+    """Return why a connection failed. Libraries wrap the cause, so search all wrapped errors."""
     found = list(_within(error))
     for one in found:
         if isinstance(one, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""Where a call comes from, and whether a workspace takes calls from there (S22)."""
+"""The address of a caller, and whether a workspace accepts calls from there (S22)."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -8,15 +8,15 @@ from django.conf import settings
 from django.http import HttpRequest
 
 Network = IPv4Network | IPv6Network
-SOCKET = "unix"  # how TRUSTED_PROXIES names a proxy that comes by a socket of this machine
-LONGEST = 64  # characters of an address that are kept: a caller may forge the header
+SOCKET = "unix"  # in TRUSTED_PROXIES: a proxy that connects by a Unix socket
+LONGEST = 64  # characters of an address that are stored: a caller may forge the header
 
 
 def source(request: HttpRequest) -> str:
-    """Return the address from which the call comes, "" if it is unknown.
+    """Return the address of the caller, or "" if it is unknown.
 
-    That is who has connected. Where that is a proxy of TRUSTED_PROXIES, it is whom the proxy names
-    last in `X-Forwarded-For`, and so on: what stands before that, any caller can have written.
+    This is the address that has connected. If it is a proxy of TRUSTED_PROXIES, use the last
+    address in `X-Forwarded-For` instead, and so on. A caller can forge the addresses before it.
     """
     found = str(request.META.get("REMOTE_ADDR") or "")
     named = [one.strip() for one in request.headers.get("X-Forwarded-For", "").split(",")]
@@ -26,29 +26,29 @@ def source(request: HttpRequest) -> str:
 
 
 def is_among(address: str, networks: Sequence[str]) -> bool:
-    """Tell whether an address is one of these, or in one of these networks."""
+    """Return whether an address is in the list, or in one of its networks."""
     if address in networks:
         return True
     try:
         one = ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(one, "ipv4_mapped", None)  # a server that listens on IPv6 sees both
+    mapped = getattr(one, "ipv4_mapped", None)  # a server on IPv6 sees IPv4 callers like this
     return any((mapped or one) in network for network in read(tuple(networks)))
 
 
 @functools.lru_cache(maxsize=100)
 def read(names: tuple[str, ...]) -> list[Network]:
-    """Return the networks by their names; `unix` is none.
+    """Return the networks with these names, without `unix`.
 
     Raises:
-        ValueError: something is neither an address nor a network.
+        ValueError: a name is neither an address nor a network.
     """
     return [ip_network(name, strict=False) for name in names if name != SOCKET]
 
 
 def fault(names: Iterable[str]) -> str:
-    """Say what is wrong with the names of networks; "" where nothing is."""
+    """Return what is wrong with the names of networks, or ""."""
     for name in names:
         try:
             ip_network(name, strict=False)

@@ -1,4 +1,4 @@
-"""One call to the platform: a value comes back, or one of our errors is raised."""
+"""One call to the platform, which returns a value or raises one of our errors."""
 
 import time
 from typing import Any
@@ -20,11 +20,11 @@ def call(
     observe: Observer = lambda _: None,
     **kwargs: Any,
 ) -> Answer:
-    """Send one request and read its answer; `kwargs` as `transport.send` takes them.
+    """Send one request and read its answer. `kwargs` go to `transport.send`.
 
     Args:
-        hide: takes our secrets out of the answer and of the errors: no other place does it.
-        observe: gets what came of it, good or bad.
+        hide: removes our secrets from the answer and from errors. No other place does this.
+        observe: receives the exchange, good or bad.
 
     Raises:
         TransientError, RejectedError, NotFoundError, AuthError: see `errors`.

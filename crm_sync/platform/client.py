@@ -22,18 +22,18 @@ from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 
-DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
+DEADLINE = 20.0  # seconds for one call, first byte to last, by default
 PAGE_SIZE = 100  # §8: at most 100
 
 Body = dict[str, Any]
 
 
 class Client:
-    """All calls to the platform for one workspace. No network activity when it is made.
+    """All calls to the platform for one workspace. The constructor makes no call.
 
-    Every method raises `TransientError`, `RejectedError`, `NotFoundError` or `AuthError` (see
-    `errors`) and gives an `Answer` whose `document` is what §2 and the assumptions describe;
-    unknown keys stay in it.
+    Every method can raise `TransientError`, `RejectedError`, `NotFoundError` or `AuthError` (see
+    `errors`). §2 and the assumptions describe the `document` of an `Answer`, which retains
+    unknown keys.
     """
 
     def __init__(
@@ -46,11 +46,12 @@ class Client:
         observe: Observer = lambda _: None,
         secrets: tuple[str, ...] = (),
     ) -> None:
-        """Keep what a call needs; `hear` gets what each good answer says of the clock (I29).
+        """Store the settings of all calls.
 
-        `observe` gets each call, whatever came of it.
-
-        No answer and no error shows the credentials, or one of `secrets` (S5).
+        Args:
+            hear: receives the reading of the clock in each good answer (I29).
+            observe: receives each call, also a failed one.
+            secrets: removed from all answers and errors, as the credentials are (S5).
         """
         self.base_url = base_url.rstrip("/")
         self.credentials = credentials
@@ -63,7 +64,7 @@ class Client:
     def get_webhook(self) -> Answer:
         """Read the webhook configuration (§2.1); NotFoundError when none is configured (A20).
 
-        Also 204, null and {} say that there is none.
+        204, null and {} also mean that none is configured.
         """
         answer = self._request("GET", "/v1/webhooks")
         if answer.document in (None, {}):
@@ -84,7 +85,7 @@ class Client:
         return self._request("DELETE", "/v1/webhooks")
 
     def get_triggers(self) -> list[Document]:
-        """Read the last ten delivery attempts (§2.2); an answer without a body says none."""
+        """Read the last ten delivery attempts (§2.2); an answer without a body means none."""
         document = self._request("GET", "/v1/webhooks/triggers").document
         return [] if document is None else lists.documents(document)
 
@@ -99,17 +100,17 @@ class Client:
         return lists.items(answer.document, "products")
 
     def get_instructions(self, session_id: str, products: list[Document]) -> Answer:
-        """Ask which billing, organization and delivery options the products have (A32)."""
+        """Read the billing, organization and delivery options of the products (A32)."""
         path = f"/v1/sessions/{_segment(session_id)}/instructions"
         return self._request("POST", path, json={"products": products})
 
     def place_order(self, body: Body) -> Answer:
-        """Place the order (A33). There is no idempotency key: never repeat an unclear one."""
+        """Place the order (A33). There is no idempotency key: never repeat an unclear call."""
         return self._request("POST", "/v1/orders", json=body)
 
     # --- orders, §4.4 and §4.5 ---
     def reschedule_order(self, order_id: str, body: Body) -> Answer:
-        """Ask for another appointment, as `userId` or `userReferenceId` (§4.4, A34)."""
+        """Request another appointment, as `userId` or `userReferenceId` (§4.4, A34)."""
         return self._request("PUT", f"/v1/orders/{_segment(order_id)}/reschedule", json=body)
 
     def cancel_order(self, order_id: str, body: Body) -> Answer:
@@ -121,7 +122,7 @@ class Client:
         return self._request("GET", f"/v1/orders/{_segment(order_id)}")
 
     def get_order_assignments(self, order_id: str) -> list[Document]:
-        """Read the assignments of one order; of some perhaps the id alone (A36)."""
+        """Read the assignments of one order. Some may have only an id (A36)."""
         answer = self._request("GET", f"/v1/orders/{_segment(order_id)}/assignments")
         return lists.identified(answer.document, "assignments")
 
@@ -134,8 +135,8 @@ class Client:
     ) -> list[Document]:
         """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38).
 
-        Also 204, null and an object without a list say that there are none yet; so for the other
-        two lists of materials.
+        204, null and an object without a list also mean that there are none yet. The same holds
+        for the other two lists of materials.
         """
         path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
         answer = self._request("GET", path, params={"product": product, **query})
@@ -166,7 +167,7 @@ class Client:
         )
 
     def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
-        """Update by our reference, merge semantics of §4.6; NotFoundError creates nothing (A3)."""
+        """Update by our reference, with the merge semantics of §4.6; never create one (A3)."""
         path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
         return self._request("PATCH", path, json=body)
 
@@ -197,7 +198,7 @@ class Client:
         return self._page("/v1/users", page, size)
 
     def read(self, path: str, **query: Any) -> Answer:
-        """Read any path; for whoever looks at how the platform answers."""
+        """Read any path, for the doctor."""
         return self._request("GET", path, params=query)
 
     # --- the mechanics ---
@@ -221,12 +222,12 @@ class Client:
     def _request(
         self, method: str, path: str, *, end: float | None = None, **kwargs: Any
     ) -> Answer:
-        """Call with the token; after a 401 once more with a fresh one (A6).
+        """Call with the token, and after a 401 once more with a fresh token (A6).
 
-        All of it together ends within the deadline, which is what a lease is measured by (I13).
+        All of this ends within the deadline, from which the length of a lease follows (I13).
 
         Args:
-            end: when that is over, on the monotonic clock; by default a deadline from now.
+            end: the end on the monotonic clock; by default `deadline` seconds from now.
         """
         end = time.monotonic() + self.deadline if end is None else end
         url = f"{self.base_url}{path}"
@@ -252,8 +253,9 @@ class Client:
             answer = call(token)
         except AuthError as refusal:
             if not refusal.expired and method in ("GET", "PATCH") and _names_one(path):
-                # 403 is said of an id that is not the workspace's, and of a token (A5). Where the
-                # token may list, it is the id. Nothing is called gone for a token that is refused.
+                # 403 means an id of another workspace, or a token that is refused (A5). If the
+                # token may list properties, it is the id. A refused token must not make a thing
+                # look deleted.
                 self._page("/v1/real-estate-properties", 0, 1, end=end)
                 if method == "GET":
                     raise NotFoundError(str(refusal), kind=refusal.kind) from refusal
@@ -268,12 +270,12 @@ class Client:
 
 
 def _names_one(path: str) -> bool:
-    """Tell whether a path names one thing by its id or reference, and is no setting or list."""
+    """Return whether a path names one thing by its id or reference, not a setting or a list."""
     return re.match(r"/v1/(?!webhooks)[^/]+/[^/]|/materials/", path) is not None
 
 
 def _left(end: float) -> float:
-    """Return the seconds until `end`; TransientError when there are none."""
+    """Return the seconds until `end`, or raise TransientError if there are none."""
     left = end - time.monotonic()
     if left <= 0:
         raise TransientError(
@@ -283,14 +285,14 @@ def _left(end: float) -> float:
 
 
 def _bearer(token: str) -> str:
-    """Return the value of the header, or refuse a token that none can carry."""
+    """Return the value of the header, or refuse a token that no header can carry."""
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise AuthError("the token is empty or holds characters that no header can carry")
     return f"Bearer {token}"
 
 
 def _segment(key: str) -> str:
-    """Quote one path segment, or refuse what cannot travel safely (A14)."""
+    """Quote one path segment, or refuse an id that is not safe in a path (A14)."""
     reason = references.path_fault(str(key))
     if reason:
         raise RejectedError(f"the id {key!r} {reason}", status=400)

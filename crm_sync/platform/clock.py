@@ -1,14 +1,15 @@
-"""Pure: the platform's clock and ours (I29, S11). Events are dated by the platform's.
+"""Pure: the platform's clock and ours (I29, S11). The platform's clock dates the events.
 
-How far it is ahead of ours is measured by the `Date` of its answers. That explains an event which
-ours calls one of the future; it accuses none. A `Date` that is behind may be that of a cache.
+The header `Date` of its answers shows how far it is ahead of ours. This difference can only explain
+an event that lies in the future by our clock. It never makes an event suspect, since a `Date` that
+is behind may come from a cache.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
-MOVED = timedelta(seconds=5)  # a clock that moved by less is where it was
+MOVED = timedelta(seconds=5)  # a smaller change does not count
 SHOWN = timedelta(minutes=1)  # a larger difference is shown to people
 _NONE, _HALF_SECOND = timedelta(0), timedelta(seconds=0.5)
 _UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hours"))
@@ -16,12 +17,12 @@ _UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hour
 
 @dataclass(frozen=True)
 class ClockReading:
-    """What one answer shows of the platform's clock.
+    """The platform's clock, as one answer shows it.
 
     Attributes:
         theirs: its `Date`, in whole seconds.
         ours: our clock when the answer was complete.
-        took: seconds from sending to then.
+        took: seconds between sending and `ours`.
     """
 
     theirs: datetime
@@ -30,35 +31,35 @@ class ClockReading:
 
     @property
     def ahead(self) -> timedelta:
-        """How far the platform's clock is ahead of ours, give or take `blur`."""
+        """How far the platform's clock is ahead of ours, plus or minus `blur`."""
         return self.theirs - self.ours + self.blur
 
     @property
     def blur(self) -> timedelta:
-        """Half of the interval in which the clock was read: of a second, and of the call."""
+        """The uncertainty of the reading: half a second, and half the length of the call."""
         return _HALF_SECOND + timedelta(seconds=self.took / 2)
 
     def differs_from(self, known: timedelta | None) -> bool:
-        """Tell whether the clock has moved, or was not known; a slow call shows it less exactly."""
+        """Return whether the clock has moved by more than `blur` and MOVED, or was not known."""
         return known is None or abs(self.ahead - known) > self.blur + MOVED
 
 
 def too_early(at: datetime, *, now: datetime, ahead: timedelta | None) -> datetime | None:
-    """Say when an event may be applied that is dated `at`: None at once, else a later moment (S11).
+    """Return when an event with the date `at` may be applied, or None for now (S11).
 
     Args:
         now: our clock.
-        ahead: how far the platform's clock is ahead of it; None where that is not known.
+        ahead: how far the platform's clock is ahead of it, or None if this is not known.
 
     Returns:
-        the moment on our clock at which its date is no more than the limit ahead.
+        the moment on our clock from which its date is at most LIMIT ahead.
     """
     allowed = LIMIT + max(ahead or _NONE, _NONE)
     return at - allowed if at - now > allowed else None
 
 
 def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: datetime) -> str:
-    """Say in words what `too_early` found."""
+    """Return the result of `too_early` in words."""
     whose = "the clock of the platform"
     if ahead is None:
         whose = "our clock (that of the platform is not known yet)"
@@ -67,7 +68,7 @@ def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: date
 
 
 def difference(ahead: timedelta | None) -> str:
-    """Say in words how the platform's clock differs from ours; "" where nobody need know."""
+    """Return how the platform's clock differs from ours in words, or "" up to SHOWN."""
     if ahead is None or abs(ahead) <= SHOWN:
         return ""
     side = "ahead of" if ahead > _NONE else "behind"
@@ -75,7 +76,7 @@ def difference(ahead: timedelta | None) -> str:
 
 
 def length(span: timedelta) -> str:
-    """Say a length of time in words: "12 minutes", "3 hours", "26,000 days"."""
+    """Return a length of time in words: "12 minutes", "3 hours", "26,000 days"."""
     seconds = int(span.total_seconds())
     for least, size, name in _UNITS:
         if span >= least:

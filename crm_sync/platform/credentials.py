@@ -1,4 +1,4 @@
-"""What authenticates our calls: a JWT that somebody entered, or an id and secret that buy one."""
+"""The credentials of our calls: a fixed JWT, or a client id and secret that fetch one."""
 
 import base64
 import json
@@ -11,16 +11,16 @@ from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, Tr
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.redaction import Redactor
 
-TOKEN_LIFE = 55 * 60  # seconds, where the token does not say when it ends (A6)
+TOKEN_LIFE = 55 * 60  # seconds, for a token without `exp` (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
 
 
 @dataclass(frozen=True)
 class TokenCall:
-    """How a token is asked for, where it must be: within `deadline` seconds.
+    """The call that fetches a token if one is needed, within `deadline` seconds.
 
     Attributes:
-        hide, observe: as `calls.call` takes them.
+        hide, observe: see `calls.call`.
     """
 
     base_url: str
@@ -30,9 +30,9 @@ class TokenCall:
 
 
 class Credentials(Protocol):
-    """Gives the JWT of a call; `fresh` asks for a new one (A6).
+    """Returns the JWT for a call; with `fresh`, a new one (A6).
 
-    `secrets` are what no text may show, but for the tokens that it gives.
+    `secrets` may appear in no text. The tokens that it returns are not among them.
     """
 
     @property
@@ -43,7 +43,7 @@ class Credentials(Protocol):
 
 @dataclass(frozen=True)
 class FixedToken:
-    """A JWT that somebody entered; there is no newer one to fetch."""
+    """A JWT that a person entered. It cannot be renewed."""
 
     value: str
 
@@ -53,7 +53,7 @@ class FixedToken:
 
     @property
     def ends_at(self) -> float | None:
-        """When it ends, in seconds since the epoch; None where it does not say."""
+        """The time of its end, in seconds since the epoch, or None if the token has none."""
         return _said_expiry(self.value)
 
     def token(self, way: TokenCall, *, fresh: bool = False) -> str:
@@ -62,7 +62,7 @@ class FixedToken:
 
 @dataclass(frozen=True)
 class ClientCredentials:
-    """A client id and secret that buy a JWT for about an hour (A6)."""
+    """A client id and secret that fetch a JWT for about an hour (A6)."""
 
     client_id: str
     secret: str
@@ -81,13 +81,13 @@ class ClientCredentials:
                 "POST",
                 f"{way.base_url}/auth/token",
                 deadline=way.deadline,
-                # The platform may give the same token again, and may name it where it gives none.
+                # The platform may return the same token again, and an error may contain it.
                 hide=replace(way.hide, in_texts=(kept[0],) if kept else ()),
                 observe=way.observe,
                 json={"clientId": self.client_id, "secret": self.secret},
             )
         except (RejectedError, NotFoundError) as error:
-            # It says nothing of what the token is for: that is neither refused nor gone.
+            # The caller's own request was not sent: it is neither rejected nor not found.
             raise AuthError(
                 f"no token was given ({error}): an operator has to check address and credentials"
             ) from error
@@ -101,12 +101,12 @@ class ClientCredentials:
         return token
 
 
-# Of this process, with their end; lost on restart, cheaply.
+# The tokens of this process, with their end. After a restart they are fetched again.
 tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
 
 
 def _expiry(token: str) -> float:
-    """Read when a token ends, else assume 55 minutes (A6)."""
+    """Return when a token ends: its `exp`, or 55 minutes from now (A6)."""
     end = _said_expiry(token)
     return time.time() + TOKEN_LIFE if end is None else end
 

@@ -1,6 +1,6 @@
-"""Pure: what the body of a refusal says, and which fields it names (A4).
+"""Pure: read the message and the fields of an error body (A4).
 
-The interface shows no such body, so the forms of common frameworks are all understood.
+The interface shows no such body, so this reads the formats of all common frameworks.
 """
 
 import html
@@ -13,10 +13,10 @@ from crm_sync.platform.errors import FieldError
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean, plain
 
-WORDS = ("message", "error", "detail")  # what an error says for people
-FIELD = ("field", "attr", "path", "property")  # how it names one field
-# How an item of a list does: Symfony, FluentValidation, Ajv, express-validator, RFC 7807, FastAPI,
-# RFC 9457, JSON:API.
+WORDS = ("message", "error", "detail")  # members with a text for people
+FIELD = ("field", "attr", "path", "property")  # members that name one field
+# The same in an item of a list: Symfony, FluentValidation, Ajv, express-validator, RFC 7807,
+# FastAPI, RFC 9457, JSON:API.
 ITEM_FIELD = (
     *(*FIELD, "propertyPath", "propertyName", "instancePath", "param"),
     *("name", "loc", "pointer", "source"),
@@ -25,30 +25,30 @@ ITEM_WORDS = (
     *("message", "defaultMessage", "errorMessage"),
     *("detail", "reason", "msg", "description", "title"),
 )
-# Where a body has such items; written without hyphens and capitals.
+# Members that hold such items, in lower case and without hyphens.
 LISTS = {
     *("errors", "violations", "fielderrors", "fieldviolations", "invalidparams"),
     *("validationerrors", "suberrors", "issues"),
     *("details", "detail", "message"),
 }
-# In a body with one of these, the others are no names of fields either.
+# If a body has one of these members, its other members are not names of fields.
 PARTS = {*WORDS, *FIELD, "errors", "status", "code", "type", "timestamp"}
-# What a path begins with that names no part of a property.
+# First parts of a path that are not part of a property.
 ENVELOPES = ("#", "$", "", "body", "data", "attributes")
 LONGEST = 500  # characters
-PAGE = 10_000  # characters of a web page that are looked at
+PAGE = 10_000  # characters of a web page that are read
 
 _MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
-Named = tuple[str, str]  # path in wire names, "" for none; and what is wrong with it
+Named = tuple[str, str]  # path in wire names, or "", and what is wrong with it
 
 
 def read(body: bytes, hide: Redactor, *, status: int) -> tuple[str, tuple[FieldError, ...]]:
-    """Return what an error body says, in one line of at most 500 characters, and its fields.
+    """Return the message of an error body, in one line of at most 500 characters, and its fields.
 
     Args:
-        hide: takes our secrets out of both.
-        status: a web page of 500 or more is of something between us and the platform.
+        hide: removes our secrets from both.
+        status: from 500 on, a web page comes from a server between us and the platform.
     """
     try:
         document = _object(body)
@@ -60,7 +60,7 @@ def read(body: bytes, hide: Redactor, *, status: int) -> tuple[str, tuple[FieldE
     if text.lstrip().startswith("<"):
         text = _words_of(text) if status < 500 else ""
         text = text or "a web page, no answer of the platform"
-    # Cut last: half a secret is one that nobody would know again.
+    # Cut last: half a secret would not be recognised.
     words = hide.text(clean(" ".join(text.split()))[0])[:LONGEST]
     fields = (FieldError(*(hide.text(clean(part)[0]) for part in one)) for one in named)
     return words, tuple(fields)
@@ -71,7 +71,7 @@ def _words_of(page: str) -> str:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    """Return the object of a body, with what it wraps in `error`; {} where it is none."""
+    """Return the object of a body, with the members of `error` moved up, or {}."""
     document = json.loads(body)
     if not isinstance(document, dict):
         return {}
@@ -89,14 +89,14 @@ def _said(document: dict[str, Any]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a text as it is, and several as one; "" for all that is none."""
+    """Return a text, or a list of texts joined; "" for any other value."""
     if isinstance(value, list):
         return "; ".join(filter(None, map(plain, value)))
     return plain(value) if value else ""
 
 
 def _named(document: dict[str, Any]) -> Iterator[Named]:
-    """Find the fields in a list or an object such as `errors`, in the body, or as its names."""
+    """Yield the fields: from a list or object such as `errors`, or from the body itself."""
     lists = [value for name, value in document.items() if _is_list(name, value)]
     for value in lists:
         items = [value] if isinstance(value, dict) and _is_item(value) else value
@@ -115,7 +115,7 @@ def _is_list(name: str, value: Any) -> bool:
 
 
 def _is_item(value: dict[str, Any]) -> bool:
-    """Tell whether an object is one error, which names its field and says what is wrong."""
+    """Return whether an object is one error, with the name of its field and a text."""
     texts = [[value.get(name) for name in names] for names in (FIELD, ITEM_WORDS)]
     return all(any(isinstance(one, str) for one in some) for some in texts)
 
@@ -129,13 +129,13 @@ def _items(items: list[Any]) -> Iterator[Named]:
         elif isinstance(item, dict):
             path = next((_path(item[name]) for name in ITEM_FIELD if item.get(name)), "")
             said = [_text(item.get(name)) for name in ITEM_WORDS]
-            rules = item.get("constraints")  # class-validator: the rule that is broken, and a text
+            rules = item.get("constraints")  # class-validator: the broken rule and a text
             said += [_text(list(rules.values()))] if isinstance(rules, dict) else []
             yield path, next(filter(None, said), "refused")
 
 
 def _path(name: Any) -> str:
-    """Return a path in wire names: `/data/attributes/photos/0/title` is `photos[0].title`."""
+    """Return a path in wire names: `photos[0].title` for `/data/attributes/photos/0/title`."""
     if isinstance(name, dict):  # JSON:API
         name = name.get("pointer") or name.get("parameter")
     if isinstance(name, list):  # FastAPI
@@ -149,13 +149,13 @@ def _path(name: Any) -> str:
 
 
 def _field(document: dict[str, Any]) -> str:
-    """Return the one field of a flat body; `path` is often the address of the call instead."""
+    """Return the field of a flat body. A `path` with "/" is the address of the call."""
     names = (document.get(name) for name in FIELD)
     return next((name for name in names if isinstance(name, str) and "/" not in name), "")
 
 
 def _by_names(path: str, value: Any) -> Iterator[Named]:
-    """Walk to the messages: `{"prices": {"rent": ["too low"]}}` says so of prices.rent."""
+    """Yield the messages: `{"prices": {"rent": ["too low"]}}` has one for prices.rent."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list) and all(isinstance(one, str) for one in value):

@@ -1,4 +1,4 @@
-"""What can go wrong with a remote call: four classes, one reaction each.
+"""The errors of a remote call: four classes, one reaction each.
 
     SyncError
     ├── TransientError  try again later (3xx, 408, 412, 423, 429, 5xx); the row's `due_at` moves
@@ -6,8 +6,8 @@
     ├── NotFoundError   the platform has no such thing (404, 410)
     └── AuthError       the credentials are wrong or too weak (401, 403)
 
-The platform's own words stay in the message; what a caller acts on is an attribute. What went wrong
-is stored as a `Problem`, and `problems.explain` words it for people.
+The message contains the platform's own words. A caller decides by the attributes. An error is
+stored as a `Problem`, and `problems.explain` words it for people.
 """
 
 import http.client
@@ -18,7 +18,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 from crm_sync.text import clean
 
-# Statuses of a server that does not take such a call there, whatever is in it.
+# Statuses of a server that refuses such a call at this address, whatever its content is.
 NOT_TAKEN = (405, 415)
 LONGEST = 2000  # characters of a text that is stored
 
@@ -42,7 +42,7 @@ class ErrorKind(StrEnum):
     NOT_ALLOWED = "NOT_ALLOWED"
     TOO_LARGE = "TOO_LARGE"
     REFUSED = "REFUSED"
-    OTHER = "OTHER"  # the text is a sentence of ours
+    OTHER = "OTHER"  # the text is our own sentence
 
 
 _STATUSES = {
@@ -62,38 +62,38 @@ _STATUSES = {
 
 
 def kind_of_status(status: int) -> ErrorKind:
-    """Return what an answer with this status means; it is not 2xx."""
+    """Return the kind of an answer with this status, which is not 2xx."""
     if status < 400:
         return ErrorKind.ELSEWHERE
     return _STATUSES.get(status, ErrorKind.DOWN if status >= 500 else ErrorKind.REFUSED)
 
 
 def without_name(status: int, words: str) -> str:
-    """Return the platform's words without the name that HTTP gives to the status anyway."""
+    """Return the platform's words without the HTTP name of the status."""
     name = http.client.responses.get(status, "")
     return "; ".join(part for part in words.split("; ") if part != name)
 
 
 class Problem(str):
-    """What went wrong, as it is stored: the text for an operator, with its kind beside it.
+    """An error as it is stored: the text for an operator, with its kind.
 
     Attributes:
         kind: what it means.
-        words: what the platform said of it; "" where it said nothing.
+        words: the platform's words about it, or "".
     """
 
     kind: ErrorKind
     words: str
 
     def __new__(cls, text: str = "", kind: ErrorKind = ErrorKind.OTHER, words: str = "") -> Self:
-        """Cut both texts to what is stored."""
+        """Cut both texts to the length that is stored."""
         made = super().__new__(cls, clean(text)[0][:LONGEST])
         made.kind, made.words = kind, clean(words)[0][:LONGEST]
         return made
 
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
-        """Return the problem that was stored in this form; a text is a sentence of ours."""
+        """Return the problem that was stored in this form. A plain text is our own sentence."""
         if isinstance(stored, cls):
             return stored
         if isinstance(stored, str):
@@ -102,7 +102,7 @@ class Problem(str):
 
     @property
     def stored(self) -> "str | dict[str, Any]":
-        """The form for a JSON column: a sentence of ours is its text alone."""
+        """The form for a JSON column. Our own sentence is stored as plain text."""
         return str(self) if self.kind is ErrorKind.OTHER else self._whole
 
     @classmethod
@@ -123,7 +123,7 @@ class Problem(str):
 
 
 class Said(TypedDict, total=False):
-    """What each error of a remote call may be given; see `SyncError`."""
+    """Arguments of each error of a remote call; see `SyncError`."""
 
     kind: ErrorKind
     words: str
@@ -134,7 +134,7 @@ class SyncError(Exception):
 
     Attributes:
         kind: what went wrong.
-        words: what the platform said of it; "" where we refused by ourselves.
+        words: the platform's words about it, or "" if we refused the call ourselves.
     """
 
     def __init__(self, message: str, *, kind: ErrorKind = ErrorKind.OTHER, words: str = "") -> None:
@@ -144,7 +144,7 @@ class SyncError(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what is stored of an error; one of our own code is its text alone."""
+    """Return an error as it is stored. An error of our own code is only a text."""
     text = str(error) or type(error).__name__
     return Problem(text, error.kind, error.words) if isinstance(error, SyncError) else Problem(text)
 
@@ -182,11 +182,11 @@ class FieldError:
 
 
 class RejectedError(SyncError):
-    """The platform understood the call and said no; repeating it unchanged is pointless.
+    """The platform refused the call, and would refuse the same call again.
 
     Attributes:
         status: the HTTP status; 409 means that the state does not allow it (A5).
-        fields: the fields that the platform named (A4), perhaps none.
+        fields: the fields that the platform named, if any (A4).
     """
 
     def __init__(

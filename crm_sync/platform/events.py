@@ -1,4 +1,4 @@
-"""Pure: the raw bytes of a callback become an event (§6). Reads tolerantly, forgets nothing."""
+"""Pure: turn the raw bytes of a callback into an event (§6). Tolerant, and drops no field."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ APPOINTMENT_DATE_UPDATED = "APPOINTMENT_DATE_UPDATED"
 ESTIMATED_DELIVERY_UPDATED = "ESTIMATED_DELIVERY_UPDATED"
 MARKETING_MATERIALS_READY = "MARKETING_MATERIALS_READY"
 
-# §6.3: the fields without which an event says nothing; all others are optional.
+# §6.3: the fields that an event needs; all others are optional.
 REQUIRED: dict[str, tuple[str, ...]] = {
     VISUALS_READY: ("timestamp", "orderId", "assignmentId", "visualType", "product"),
     PHOTOGRAPHER_BOOKED: ("timestamp", "orderId", "photographerId"),
@@ -34,14 +34,14 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     ESTIMATED_DELIVERY_UPDATED: ("occurredAt", "orderId", "assignmentId", "estimatedDeliveryAt"),
     MARKETING_MATERIALS_READY: ("timestamp", "propertyId", "targetPlatform"),
 }
-# A later version of the platform may have kinds that we do not know: of an order they say that it
-# has changed (§9).
+# A later version of the platform may send kinds that we do not know. With an order id, such an
+# event means that the order has changed (§9).
 OTHER = "*"
 OF_OTHERS = ("orderId",)
 UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 IDS = frozenset({"orderId", "assignmentId", "propertyId", "photographerId"})
-ABOUT = 200  # characters of what a fault is about
-DEPTH_LIMIT = 100  # levels; deeper, and whoever prints or digests the value breaks
+ABOUT = 200  # characters of `NotUnderstood.about`
+DEPTH_LIMIT = 100  # levels; printing or digesting a deeper value would fail
 JSON_NAMES = {
     list: "array",
     str: "string",
@@ -50,15 +50,15 @@ JSON_NAMES = {
     bool: "boolean",
     type(None): "null",
 }
-NULLABLE = frozenset({"scheduledAt"})  # §6.3: the only field that is present as explicit null
-# Before the first status there was none; of a moment its reader says why it is none.
+NULLABLE = frozenset({"scheduledAt"})  # §6.3: the only field that may be an explicit null
+# The first status has no previous one. An empty moment gets a better message from `read_moment`.
 MAY_BE_EMPTY = frozenset(
     {"previousStatus", "timestamp", "occurredAt", "scheduledAt", "estimatedDeliveryAt"}
 )
 
 
 class Fault(StrEnum):
-    """Why bytes are no event that we know, or a value is none that it should be."""
+    """Why we do not know an event, or cannot read a value."""
 
     NOT_JSON = "NOT_JSON"
     NOT_UTF8 = "NOT_UTF8"
@@ -74,11 +74,11 @@ class Fault(StrEnum):
 
 
 class NotUnderstood(Exception):
-    """The bytes are no event that we know; the message says why, for a person to read.
+    """The bytes are not an event that we know. The message explains why to a person.
 
     Attributes:
-        fault, about: the same of all with the same cause; `about` names an event or a field, and
-            is "" where the fault says all.
+        fault, about: equal for all errors with the same cause. `about` names an event or a field,
+            or is "" if `fault` is enough.
     """
 
     def __init__(self, text: str, fault: Fault, about: str = "") -> None:
@@ -91,9 +91,9 @@ class Event:
     """One event of §6.3.
 
     Attributes:
-        kind: the event name; the body's `event` counts, whatever the header says (A27).
-        at: `occurredAt` or `timestamp`, aware, UTC where it has no offset (A52).
-        digest: of the canonical JSON; breaks ties in `at` the same way everywhere.
+        kind: the event name, from `event` in the body, not from the header (A27).
+        at: `occurredAt` or `timestamp`, aware; UTC if it has no offset (A52).
+        digest: of the canonical JSON. It orders events with the same `at` everywhere in one way.
         fields: the whole payload, unknown members included.
     """
 
@@ -103,7 +103,7 @@ class Event:
     fields: dict[str, Any]
 
     def text(self, name: str) -> str:
-        """Return a field as a string, ids included (A7), "" when it is absent, null or no text."""
+        """Return a field as a string, ids too (A7); "" when it is absent, null or not a text."""
         return plain(self.fields.get(name))
 
     @property
@@ -112,7 +112,7 @@ class Event:
         return self.kind in REQUIRED
 
     def requires(self, name: str) -> bool:
-        """Tell whether an event of its kind is about what this field names."""
+        """Return whether events of this kind must have this field."""
         return name in REQUIRED.get(self.kind, OF_OTHERS)
 
     def moment(self, name: str) -> datetime | None:
@@ -129,12 +129,12 @@ class Event:
 def parse(body: bytes) -> Event:
     """Read one event from the raw bytes of a callback.
 
-    An event of a kind that we do not know is one where it names its order.
+    An event of an unknown kind is accepted if it names an order.
 
     Raises:
-        NotUnderstood: no JSON object, an unknown event about no order, a required field that is
-            missing, empty, too long or unreadable. The bytes stay stored; a newer version of ours
-            may understand them.
+        NotUnderstood: not a JSON object, an unknown event without an order, or a required field
+            that is missing, empty, too long or unreadable. The bytes remain stored, since a newer
+            version of ours may understand them.
     """
     fields = parse_document(body)
     kind = fields.get("event")
@@ -145,7 +145,7 @@ def parse(body: bytes) -> Event:
         _check(kind, name, fields)
     if kind not in REQUIRED:
         return Event(kind, _of_other(fields), canonical_digest(fields), fields)
-    if plain(fields.get("assignmentId")):  # of a booking it is optional
+    if plain(fields.get("assignmentId")):  # optional in a booking
         _check(kind, "assignmentId", fields)
     clock = "timestamp" if "timestamp" in REQUIRED[kind] else "occurredAt"
     event = Event(kind, read_moment(clock, fields[clock]), canonical_digest(fields), fields)
@@ -155,14 +155,14 @@ def parse(body: bytes) -> Event:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether a text looks like the name of an event, and not like anything else."""
+    """Return whether a text looks like the name of an event."""
     return text.isascii() and text.isupper() and text.replace("_", "").isalpha()
 
 
 def _of_other(fields: dict[str, Any]) -> datetime:
-    """Return when an event of a kind that we do not know happened, UNDATED where nothing says so.
+    """Return when an event of an unknown kind happened, or UNDATED if it has no valid date.
 
-    Nothing is ordered by that: what it is about is read.
+    Nothing is ordered by this date: the order itself is read from the platform.
     """
     for name in ("occurredAt", "timestamp"):
         try:
@@ -173,7 +173,7 @@ def _of_other(fields: dict[str, Any]) -> datetime:
 
 
 def _check(kind: str, name: str, fields: dict[str, Any]) -> None:
-    """Refuse a required field that says nothing, or an id that no column holds: never cut it."""
+    """Refuse an empty required field, or an id that is too long for its column: never cut one."""
     value = fields.get(name)
     if name in NULLABLE and name in fields and value is None:
         return
@@ -207,7 +207,7 @@ def parse_document(body: bytes) -> dict[str, Any]:
 
 
 def _is_deeper(document: Any, limit: int) -> bool:
-    """Tell whether containers stand within containers more than `limit` levels."""
+    """Return whether the document is nested more than `limit` levels deep."""
     level = [document]
     for _ in range(limit):
         containers = [value for value in level if isinstance(value, dict | list)]
@@ -222,13 +222,13 @@ def _is_deeper(document: Any, limit: int) -> bool:
 
 
 def canonical_digest(document: Any) -> str:
-    """Digest the JSON in one canonical form: a history copy is re-serialised, not re-worded."""
+    """Digest the JSON in one canonical form: the history may serialise the same event otherwise."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_moment(name: str, value: Any) -> datetime:
-    """Read an ISO 8601 timestamp; UTC where it has no offset (A52)."""
+    """Read an ISO 8601 timestamp; UTC if it has no offset (A52)."""
     try:
         moment = datetime.fromisoformat(value)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -239,7 +239,7 @@ def read_moment(name: str, value: Any) -> datetime:
 
 
 def read_day(name: str, value: Any) -> date:
-    """Read a date; a full timestamp counts by its date (§6.3 says date-only)."""
+    """Read a date, or the date of a full timestamp (§6.3 allows only a date)."""
     try:
         return date.fromisoformat(plain(value)[:10])
     except ValueError:

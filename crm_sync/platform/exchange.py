@@ -1,6 +1,6 @@
 """Pure: one call to the platform, for the log and for the doctor.
 
-It holds what the client makes values and errors of: the status, the headers, the bytes.
+It holds the raw status, headers and bytes, from which the client makes values and errors.
 """
 
 import json
@@ -20,7 +20,7 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
-_OF_SECRETS = "/auth/token"  # both bodies of a call that buys a token
+_OF_SECRETS = "/auth/token"  # the request and the answer of this call contain secrets
 
 
 class Result(StrEnum):
@@ -47,14 +47,14 @@ class Exchange:
     """One request and its answer.
 
     Attributes:
-        path: with the base address's own part, without host and query.
-        query: what stands behind the `?`.
-        sent: the JSON document of the request; None without one.
-        status: of the answer; None where none came.
-        headers, body: of the answer, as they came: secrets are in them.
+        path: with the path of the base address, without host and query.
+        query: the parameters behind the `?`.
+        sent: the JSON document of the request, or None.
+        status: of the answer, or None if there was no answer.
+        headers, body: of the answer, unchanged, so that they may contain secrets.
         took: seconds.
-        error: what the answer means, or why there is none; None for a good one.
-        hide: takes our secrets out.
+        error: the error that the answer means, or why there is none; None for a good answer.
+        hide: removes our secrets.
     """
 
     method: str
@@ -70,7 +70,7 @@ class Exchange:
 
     @property
     def result(self) -> Result:
-        """What came of it."""
+        """The result of the call."""
         if self.error is None:
             return Result.OK
         for kind, result in _OF_ERRORS:
@@ -82,7 +82,7 @@ class Exchange:
 
     @property
     def document(self) -> Any:
-        """The JSON of the answer, in texts that can be shown and sent; None where it holds none."""
+        """The JSON of the answer with clean texts, or None if the body is not JSON."""
         try:
             return clean(json.loads(self.body))[0]
         except (ValueError, RecursionError):
@@ -94,21 +94,21 @@ class Exchange:
         return self._text(f"{self.path}?{query}" if query else self.path, limit)
 
     def bodies(self, limit: int) -> dict[str, str]:
-        """Return what was `sent`, and the `answer`, for people, masked and cut (S5)."""
+        """Return the bodies `sent` and `answer` for people, masked and cut (S5)."""
         if self.path.endswith(_OF_SECRETS):
             return {"sent": "", "answer": ""}
         sent = b"" if self.sent is None else json.dumps(self.sent).encode()
         return {"sent": self._body(sent, limit), "answer": self._body(self.body, limit)}
 
     def problem(self, limit: int) -> Problem:
-        """Return what went wrong, masked and cut; empty where nothing did."""
+        """Return what went wrong, masked and cut; empty for a good answer."""
         if self.error is None:
             return Problem()
         masked = self.hide.problem(problem_of(self.error))
         return Problem(self._cut(masked, limit), masked.kind, masked.words[:limit])
 
     def _body(self, body: bytes, limit: int) -> str:
-        """Return a body as text; in JSON a secret is looked for in the values, not as written."""
+        """Return a body as text. In JSON, secrets are masked in the decoded values."""
         try:
             shown = self.hide.shown(json.loads(body))
         except (ValueError, RecursionError):

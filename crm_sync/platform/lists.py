@@ -13,9 +13,9 @@ class Page(NamedTuple):
 
     Attributes:
         items: its entries.
-        is_last: no page follows.
-        total: how many entries all pages have together; None where the platform does not say.
-        dropped: how many entries of this page were left out, since they are not JSON objects.
+        is_last: whether no page follows.
+        total: the number of entries of all pages, or None if the platform does not send it.
+        dropped: the number of entries that were dropped because they are not JSON objects.
     """
 
     items: list[Document]
@@ -25,10 +25,10 @@ class Page(NamedTuple):
 
 
 def page(document: Any) -> Page:
-    """Return what a page says; one that says that there are no entries may leave their list out.
+    """Return the page in a document. The list may be missing if `totalElements` is 0.
 
     Raises:
-        TransientError: it holds no list.
+        TransientError: there is no list.
     """
     listed = _named(document, "content")
     if listed is None and isinstance(document, dict) and document.get("totalElements") == 0:
@@ -36,7 +36,7 @@ def page(document: Any) -> Page:
     items = documents(listed)
     envelope = document if isinstance(document, dict) else {}
     total = envelope.get("totalElements")
-    # `last` may be missing, and an empty page is the end whatever it says.
+    # `last` may be missing. An empty page is always the last one.
     is_last = envelope.get("last") is True or not items
     return Page(items, is_last, total if type(total) is int else None, len(listed) - len(items))
 
@@ -51,14 +51,14 @@ def items(document: Any, name: str) -> list[Document]:
 
 
 def identified(document: Any, name: str) -> list[Document]:
-    """Return the same list; of one of ids alone each becomes an object with that `id`."""
+    """Return the list as `items` does, and turn a list of plain ids into objects with an `id`."""
     return documents(with_ids(_named(document, name)))
 
 
 def with_ids(value: Any) -> Any:
-    """Return a list of ids alone, texts or numbers (A7), as objects with that `id`.
+    """Turn a list of plain ids, texts or numbers (A7), into objects with an `id`.
 
-    A list with objects, and what is no list, stays as it is.
+    A list with objects, or a value that is not a list, is returned unchanged.
     """
     if not isinstance(value, list) or any(isinstance(one, dict) for one in value):
         return value
@@ -66,12 +66,12 @@ def with_ids(value: Any) -> Any:
 
 
 def items_or_none(document: Any, name: str) -> list[Document]:
-    """Return the list under `name`; 204, null and an object without any list say that it is empty.
+    """Return the list under `name`; empty for 204, null and an object without any list.
 
-    Only for lists that may be empty, and of which an empty one says nothing for good.
+    Use it only if nothing final follows from an empty list.
 
     Raises:
-        TransientError: there is something else than a list.
+        TransientError: there is a value that is not a list.
     """
     if document is None or (isinstance(document, dict) and _leaves_out(document, name)):
         return []
@@ -79,7 +79,7 @@ def items_or_none(document: Any, name: str) -> list[Document]:
 
 
 def _leaves_out(document: Document, name: str) -> bool:
-    """Tell whether an object has no such list: left out or null, as an empty member may be (§2)."""
+    """Return whether the list is missing or null, which an empty member may be (§2)."""
     has_list = any(isinstance(value, list) for value in document.values())
     return document.get(name) is None and not has_list
 

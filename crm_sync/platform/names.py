@@ -1,4 +1,4 @@
-"""The addresses behind the name of a host, within a time: the resolver knows none (I13)."""
+"""The IP addresses of a host, found within a time limit, which the resolver lacks (I13)."""
 
 import socket
 import threading
@@ -10,17 +10,17 @@ Found = list[str]
 
 
 def look_up(host: str, port: int | None, *, within: float) -> Found:
-    """Return the IP addresses of a host, in the sequence in which they are to be tried.
+    """Return the IP addresses of a host, in the order in which to try them.
 
     Args:
-        within: seconds that it may take. The thread that asks then goes on, and nobody hears it.
+        within: seconds that it may take. After that the thread goes on, and its result is lost.
 
     Raises:
-        OSError: the name is not known, or cannot be one; TimeoutError where nobody says in time.
+        OSError: the name is not known or not valid. TimeoutError: no result in time.
     """
     with suppress(ValueError):
         ip_address(host)
-        return _ask(host, port)  # no name: nobody is asked
+        return _ask(host, port)  # an IP address needs no query
     answers: SimpleQueue[Found | OSError] = SimpleQueue()
 
     def ask() -> None:

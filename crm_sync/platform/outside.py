@@ -1,7 +1,7 @@
-"""Calls an address that somebody else gave us: never into our own network, never with our token.
+"""Calls to addresses from other people: never into our own network, never with our token.
 
-Each address, also that of a redirect, is resolved once; what it resolves to is checked, and exactly
-that is connected to. So a name that answers differently the second time leads nowhere (S13).
+Each address, also the target of a redirect, is resolved once. The IP addresses are checked, and the
+connection uses exactly these. So a second, different answer of the name server has no effect (S13).
 """
 
 import math
@@ -28,7 +28,7 @@ _REDIRECT = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True)
 class ResponseStream:
-    """The head of an answer that is no redirect; `chunks` reads its body."""
+    """The status and headers of an answer. `chunks` reads its body."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class ResponseStream:
     _call: Call
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the body as it arrives, as the server sends it: nothing is decompressed.
+        """Yield the body as it arrives, without decompressing it.
 
         Raises:
             TransientError: it breaks off or takes too long.
@@ -54,11 +54,11 @@ class RequestOptions:
     """How a request to a foreign address is sent.
 
     Attributes:
-        inside: parts of our own network that may be called, also by http: "host", "host:port", a
-            network such as "10.1.0.0/16".
+        inside: parts of our own network that may be called: "host", "host:port" (also by http), or
+            a network such as "10.1.0.0/16".
         may_be_plain: whether http is allowed for any address.
-        private: headers for the first address and its origin; a redirect elsewhere lacks them.
-        silence: seconds without a byte after which it is given up; None for the deadline alone.
+        private: headers for the origin of the first address. A redirect elsewhere lacks them.
+        silence: seconds without a byte after which the call fails, or None for no such limit.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -70,10 +70,10 @@ class RequestOptions:
 
 @contextmanager
 def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[ResponseStream]:
-    """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
+    """Request a file and yield the answer. The whole `with` block has `deadline` seconds.
 
     Raises:
-        RejectedError: the address, or one that it leads to, is none that we may ask.
+        RejectedError: the address, or the target of a redirect, is not allowed.
         TransientError: no answer, or none in time.
     """
     call = _call(options, deadline)
@@ -94,13 +94,13 @@ def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Respo
 def post(
     url: str, body: bytes, options: RequestOptions, *, deadline: float
 ) -> Iterator[ResponseStream]:
-    """Send a body once and yield the answer; a redirect is an answer like any other.
+    """Send a body once and yield the answer. A redirect is not followed.
 
     The whole `with` block has `deadline` seconds.
 
     Raises:
-        RejectedError: the address is none that we may call.
-        TransientError: no answer, or none in time; it may have arrived all the same.
+        RejectedError: the address is not allowed.
+        TransientError: no answer, or none in time. The body may have arrived nevertheless.
     """
     parts, headers = _checked(url, options), {**options.headers, **options.private}
     with _asked("POST", parts, headers, options, _call(options, deadline), body) as answer:
@@ -108,7 +108,7 @@ def post(
 
 
 def check(url: str, options: RequestOptions) -> None:
-    """Check an address without asking for its name.
+    """Check an address without resolving its host.
 
     Raises:
         RejectedError: it is not a web address, or not encrypted.
@@ -117,7 +117,7 @@ def check(url: str, options: RequestOptions) -> None:
 
 
 def target(url: str, options: RequestOptions) -> str:
-    """Return the path of an address with its query as they are sent, for who signs them.
+    """Return the path and query of an address exactly as they are sent, for a signature.
 
     Raises:
         RejectedError: as `check` does.
@@ -138,7 +138,7 @@ def _asked(
     call: Call,
     body: bytes | None = None,
 ) -> Iterator[ResponseStream]:
-    """Send one request by a connection of its own, and yield the answer."""
+    """Send one request on its own connection, and yield the answer."""
     mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
     with closing(Adapter()) as adapter:
         with _told(call):
@@ -150,7 +150,7 @@ def _asked(
 
 @contextmanager
 def _told(call: Call) -> Iterator[None]:
-    """Say what failed on the way in the words of our own errors."""
+    """Turn a failure of the connection into a TransientError."""
     try:
         yield
     except FAILURES as error:
@@ -159,8 +159,8 @@ def _told(call: Call) -> Iterator[None]:
 
 
 def _led_to(url: str, location: str) -> str:
-    """Return the address that a redirect leads to; in it the bytes of letters are UTF-8."""
-    with suppress(UnicodeError):  # else they are Latin-1, as they were read
+    """Return the target of a redirect, decoded as UTF-8."""
+    with suppress(UnicodeError):  # if it is not UTF-8, keep it as Latin-1
         location = location.encode("latin-1").decode()
     try:
         return urljoin(url, location)
@@ -169,7 +169,7 @@ def _led_to(url: str, location: str) -> str:
 
 
 def _checked(url: str, options: RequestOptions) -> SplitResult:
-    """Return the parts of an address that may be asked, its host in ASCII, without a user."""
+    """Check an address and return its parts, with the host in ASCII and without a user."""
     try:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
@@ -197,14 +197,14 @@ def _port(parts: SplitResult) -> int:
 
 
 def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> list[str]:
-    """Return the IP addresses of a host, none of which lies in our network unless `inside` says so.
+    """Return the IP addresses of a host. They lie outside our network, or `inside` allows them.
 
     Args:
         inside: see `RequestOptions`.
-        within: seconds that asking for the name may take.
+        within: seconds that resolving the name may take.
 
     Raises:
-        RejectedError: one of them lies there.
+        RejectedError: one of them lies in our network.
         TransientError: the name is not known now.
     """
     try:
@@ -221,15 +221,15 @@ def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> 
 def connect(
     host: str, port: int, inside: Collection[str], *, timeout: float, end: float = math.inf
 ) -> sockets.TimedSocket:
-    """Connect to the first address of a host that can be reached, as `resolve` allows it.
+    """Connect to the first reachable address of a host that `resolve` allows.
 
     Args:
-        timeout: seconds that connecting, to all of them, and later each read may take.
-        end: when all must have ended, on the monotonic clock.
+        timeout: seconds to connect, all addresses together, and later for each read.
+        end: when everything must have ended, on the monotonic clock.
 
     Raises:
         RejectedError, TransientError: as `resolve` does.
-        OSError: nobody answers at any of its addresses.
+        OSError: none of its addresses can be reached.
     """
     look_up, connected = partial(resolve, inside=inside), min(end, time.monotonic() + timeout)
     connection = sockets.connect(host, port, look_up, end=connected, silence=timeout)

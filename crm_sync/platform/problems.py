@@ -1,7 +1,7 @@
 """Pure: what went wrong with a call, in one sentence, and what a person can do about it.
 
-The text of an error is logged and stored ("PATCH /v1/…: 400 …"): it is for an operator. Beside it
-its kind is stored. From that, and only here, comes what everybody else reads: on every page, on the
+The text of an error ("PATCH /v1/…: 400 …") is logged and stored for an operator, together with its
+kind. Only this module turns the kind into a text for all other people: on every page, on the
 command line and in docs/troubles.md.
 """
 
@@ -14,7 +14,7 @@ AFTER = "All goes on by itself after the pause."
 ONCE_BACK = "All goes on by itself once it is back."
 LASTS = f"{AGAIN} If it lasts, an operator has to look"
 
-# What happened, and what to do. The platform's own words follow where it refused something.
+# What happened, and what to do. After a refusal the platform's own words follow.
 MEANINGS: dict[ErrorKind, tuple[str, str]] = {
     ErrorKind.UNREACHABLE: (
         "The platform cannot be reached.",
@@ -72,7 +72,7 @@ MEANINGS: dict[ErrorKind, tuple[str, str]] = {
         "Change what it names, and save.",
     ),
 }
-# The same where no worker tries it again, but whoever asked for it: a command, a form, the API.
+# The same if no worker tries again, but a person or a client: a command, a form, the API.
 BY_HAND = {
     AGAIN: "Try again in a moment.",
     AFTER: "Try again after the pause.",
@@ -83,12 +83,12 @@ SAYS_WHY = frozenset({ErrorKind.NOT_ALLOWED, ErrorKind.REFUSED})
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a person reads.
+    """The explanation of a problem for people.
 
     Attributes:
-        sentence: what happened; the text itself where that is a sentence of ours.
+        sentence: what happened.
         remedy: what a person can do, or that nothing is to be done; perhaps "".
-        details: the raw text for an operator; "" where the sentence says it all.
+        details: the raw text for an operator, or "" if it is the sentence.
     """
 
     kind: ErrorKind
@@ -101,12 +101,12 @@ class Explanation:
 
 
 def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanation:
-    """Return an error, or what is stored of one, as a sentence and a remedy for people.
+    """Return a sentence and a remedy for an error or a stored problem.
 
-    A text without a kind is one of ours, and says itself what is wrong.
+    A text without a kind is our own sentence, and is returned as it is.
 
     Args:
-        is_repeated: a worker tries it again; else only whoever asked for it.
+        is_repeated: whether a worker tries the call again by itself.
     """
     found = problem_of(problem) if isinstance(problem, SyncError) else Problem.of(problem)
     kind, text = found.kind, str(found)

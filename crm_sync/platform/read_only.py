@@ -11,10 +11,10 @@ from crm_sync.platform.exchange import Exchange
 
 @dataclass
 class Live:
-    """A platform that is read with GETs: `most` at most, and none twice.
+    """A platform that is read with at most `most` GETs. No address is read twice.
 
     Attributes:
-        exchanges: what was read until now, also what failed.
+        exchanges: all calls until now, also the failed ones.
     """
 
     client: Client
@@ -33,7 +33,7 @@ class Live:
             began = len(self.exchanges)
             if began >= self.most:
                 return None
-            with suppress(SyncError):  # the exchange says so
+            with suppress(SyncError):  # the exchange contains the error
                 self.client.read(path, **query)
             mine = [one for one in self.exchanges[began:] if one.path.endswith(path)]
             if not mine:
@@ -42,6 +42,6 @@ class Live:
         return self._known[key]
 
     def document(self, path: str, **query: Any) -> Any:
-        """Return the JSON of a good answer, None where there is none."""
+        """Return the JSON of a good answer, or None."""
         one = self.get(path, **query)
         return one.document if one is not None and one.error is None else None

@@ -1,4 +1,4 @@
-"""Pure: what comes from outside loses our secrets, in whatever form it repeats them (S5)."""
+"""Pure: remove our secrets from texts and documents of others, in any encoding (S5)."""
 
 import base64
 import html
@@ -13,10 +13,10 @@ from urllib.parse import quote, quote_plus
 from crm_sync.platform.errors import Problem
 
 MASK = "***"
-# Characters of a secret; a shorter one may be any word of a text, and then of a document.
+# The least number of characters of a secret: a shorter one could be an ordinary word.
 LEAST_IN_TEXT, LEAST_IN_DOCUMENT = 4, 12
 LEAST_IN_BASE64 = 6
-# Tokens of other times and of other processes, which nobody here knows.
+# Tokens that this process does not know: old ones, and those of other processes.
 _UNKNOWN = re.compile(
     r"(?P<scheme>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r"|\bcrm_[\w-]{43}",  # of our own API
@@ -26,7 +26,7 @@ _UNKNOWN = re.compile(
 
 @dataclass(frozen=True)
 class Redactor:
-    """Masks these secrets; those `in_texts` may stand in a document, which brings them."""
+    """Masks these secrets; those `in_texts` are masked only in texts, not in documents."""
 
     secrets: tuple[str, ...] = ()
     in_texts: tuple[str, ...] = ()
@@ -38,16 +38,17 @@ class Redactor:
         return _UNKNOWN.sub(lambda found: (found["scheme"] or "") + MASK, text)
 
     def problem(self, problem: Problem) -> Problem:
-        """Return a problem without them."""
+        """Return a problem without the secrets."""
         return Problem(self.text(problem), problem.kind, self.text(problem.words))
 
     def document(self, document: Any, body: bytes) -> Any:
         """Return the JSON document that was read from `body` without the secrets.
 
-        Only what is long enough to be no word by chance: this is what is stored and compared.
+        It masks only secrets of at least LEAST_IN_DOCUMENT characters, because the document is
+        stored and compared: no ordinary word may be masked in it.
         """
         forms = _all_forms(_at_least(LEAST_IN_DOCUMENT, self.secrets))
-        # Any character may be written as \u00XX, so that the bytes alone do not tell.
+        # Any character may be written as \u00XX, so a search in the bytes could miss a secret.
         if b"\\u00" not in body and not any(form in body for form in _in_json(forms)):
             return document
         return _walked(document, lambda text: _masked(text, forms))
@@ -84,12 +85,12 @@ def _walked(value: Any, mask: Callable[[str], str]) -> Any:
 @lru_cache(maxsize=256)  # each call and each callback needs the same ones
 def _all_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
     found = {form for secret in secrets for form in written_forms(secret)}
-    return tuple(sorted(found, key=len, reverse=True))  # a part of another one comes after it
+    return tuple(sorted(found, key=len, reverse=True))  # mask a form before its own parts
 
 
 @lru_cache(maxsize=256)
 def _in_json(forms: tuple[str, ...]) -> tuple[bytes, ...]:
-    """Return the bytes of texts in a JSON document, where each may be escaped once more."""
+    """Return the bytes of these forms in a JSON document, which may escape them once more."""
     quoted = {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}
     slashed = {one.replace("/", "\\/") for one in quoted}
     return tuple(one.encode() for one in {*forms, *quoted, *slashed})
@@ -97,7 +98,7 @@ def _in_json(forms: tuple[str, ...]) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=256)
 def written_forms(secret: str) -> frozenset[str]:
-    """Return how a text can hold the secret: raw, in a header, a URL, JSON, HTML or base64."""
+    """Return all forms of a secret in a text: raw, in a header, a URL, JSON, HTML or base64."""
     plain = {secret, secret.encode().decode("latin-1")}
     urls = {quote(secret), quote(secret, safe=""), quote_plus(secret)}
     urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
@@ -107,7 +108,7 @@ def written_forms(secret: str) -> frozenset[str]:
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Give the characters that only the secret decides, wherever in the encoded bytes it stands."""
+    """Yield the base64 characters that depend on the secret alone, for each position of it."""
     if len(secret) < LEAST_IN_BASE64:
         return
     for before in range(3):

@@ -1,16 +1,16 @@
-"""Pure: what can be a reference of ours, and which ones can travel in the path of a URL (A14, S14).
+"""Pure: which texts can be our references, and which can be part of a URL's path (A14, S14).
 
-A reference such as "2026/17" is a good one: it is sent in bodies, and its property goes by its id.
+A reference such as "2026/17" is valid: it is sent in bodies, and a path contains the id instead.
 """
 
 import re
 
 LIMIT = 255  # §8: text and reference fields
-_PLAIN = re.compile(rf"[A-Za-z0-9_-]{{1,{LIMIT}}}")  # what nearly all are: no more to look at
+_PLAIN = re.compile(rf"[A-Za-z0-9_-]{{1,{LIMIT}}}")  # most references: nothing more to check
 
 
 def fault(reference: str) -> str | None:
-    """Say why `reference` can be none ("is empty"), or return None when it can."""
+    """Return why `reference` is not valid ("is empty"), or None if it is."""
     if _PLAIN.fullmatch(reference):
         return None
     reasons = {
@@ -25,10 +25,10 @@ def fault(reference: str) -> str | None:
 
 
 def path_fault(reference: str) -> str | None:
-    """Say why `reference` cannot be a key in a path, or return None when it can.
+    """Return why `reference` cannot be a key in a path, or None if it can.
 
     Proxies decode %2F and %3F and fold dot segments, so a percent-encoded reference may still
-    arrive as another path. It does not travel in one.
+    arrive as another path. Such a reference is never put in a path.
     """
     if special := re.search(r"[/?#%\\]", reference):
         return f'holds "{special[0]}", which cannot travel in an address'

@@ -1,4 +1,4 @@
-"""Pure: a raw HTTP answer becomes a value or one of our errors (A4, A5, A8)."""
+"""Pure: turn a raw HTTP answer into a value or one of our errors (A4, A5, A8)."""
 
 import functools
 import json
@@ -25,7 +25,7 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
 
-RETRY_AFTER_LIMIT = 24 * 3600.0  # seconds; a longer pause is a mistake that somebody must look at
+RETRY_AFTER_LIMIT = 24 * 3600.0  # seconds; a longer pause is a mistake of the platform
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Answer:
 
     Attributes:
         status: the HTTP status, 2xx.
-        document: the decoded JSON body, None when there was none (204).
-        as_of: the platform's own clock when it cannot yet have looked (its `Date` less the time
-            that the call took), or None without a `Date`; a read never counts as newer (I29).
-        clock: the same beside our clock; None without a `Date`, and from a cache (`Age`).
-        is_clean: the document holds nothing that no database of ours can store.
-        location: where what was created is, by its header `Location`; "" without one.
+        document: the decoded JSON body, or None when there was none (204).
+        as_of: a time on the platform's clock before it read its data: its `Date` less the time
+            that the call took. None without a `Date`. So a read never counts as too new (I29).
+        clock: the reading of the clock; None without a `Date`, and from a cache (`Age`).
+        is_clean: whether every database of ours can store the document as it is.
+        location: the header `Location` with the address of a created object, or "".
     """
 
     status: int
@@ -65,12 +65,12 @@ def read_answer(
     now: datetime,
     hide: Redactor = NOTHING,
 ) -> Answer:
-    """Return the answer of `call` ("PATCH /v1/…"), or raise what it means.
+    """Return the answer of `call` ("PATCH /v1/…"), or raise the error that it means.
 
     Args:
         took: seconds from sending to the last byte.
-        now: our clock when the last byte was here.
-        hide: takes our secrets out of all that the platform says.
+        now: our clock when the last byte arrived.
+        hide: removes our secrets from the texts and documents of the platform.
 
     Raises:
         TransientError, RejectedError, NotFoundError, AuthError: as their docstrings say.
@@ -89,15 +89,15 @@ def read_answer(
         raise AuthError(message, expired=status == 401, **said)
     if status in (404, 410):
         raise NotFoundError(message, **said)
-    # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
-    # list that is not offered may answer 405 alone.
+    # These do not concern the content: the address is wrong, or a proxy has answered. A GET is
+    # exempt, because a list that the platform does not offer may answer 405.
     is_redirect = 300 <= status < 400
     is_elsewhere = is_redirect or (status in NOT_TAKEN and not call.startswith("GET "))
     if is_elsewhere or status in (408, 412, 423, 429) or status >= 500:
         raise TransientError(
             message,
-            # Many servers redirect after a change that they have carried out. Only 307 and 308 ask
-            # for the same call at another address (RFC 9110, 15.4).
+            # Many servers redirect after a change that they have carried out. Only 307 and 308
+            # request the same call at another address (RFC 9110, 15.4).
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
@@ -112,19 +112,19 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
     try:
         return hide.document(json.loads(body, parse_constant=_no_number), body)
     except (ValueError, RecursionError) as error:
-        # The effect has happened, only its description is unreadable.
+        # The call has had its effect, only its description is unreadable.
         text = f"{call}: {status}, but the body is not JSON"
         raise TransientError(text, unclear=True, kind=ErrorKind.UNREADABLE) from error
 
 
 def _no_number(word: str) -> None:
-    """Refuse NaN and Infinity: Python reads them, JSON has none, and no database stores them."""
+    """Refuse NaN and Infinity: Python reads them, but JSON and the databases do not have them."""
     raise ValueError(word)
 
 
-@functools.lru_cache(maxsize=256)  # the many answers of one second say the same
+@functools.lru_cache(maxsize=256)  # all answers of one second have the same date
 def http_date(text: str) -> datetime | None:
-    """Read the date of a header; None where it is none."""
+    """Read the date of a header, or return None if it is not a date."""
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):

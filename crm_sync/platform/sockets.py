@@ -1,7 +1,7 @@
-"""Sockets with an end: each read and write has the time that is left of its call, no more (I13).
+"""Sockets with an end: each read and write has only the remaining time of its call (I13).
 
-A time-out alone bounds the silence between two bytes, so that a server that drips one byte a second
-holds a call for ever.
+A time-out limits only the silence between two bytes. So a server that sends one byte a second could
+hold a call for ever.
 """
 
 import errno
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 
 class Late(OSError):
-    """The time of the call is over. No TimeoutError: after one of those a library may try again."""
+    """The time of the call is over. Not a TimeoutError, after which a library may try again."""
 
     def __init__(self) -> None:
         super().__init__(errno.ETIMEDOUT, "the time of the call is over")
@@ -24,7 +24,7 @@ class Timed:
 
     Attributes:
         end: when its call must have ended, on the monotonic clock.
-        silence: the time-out that was set: seconds without a byte; None where only `end` counts.
+        silence: the time-out that was set, in seconds without a byte, or None if only `end` counts.
     """
 
     end: float
@@ -36,7 +36,7 @@ class Timed:
         super().settimeout(value)  # type: ignore[misc]
 
     def limit(self) -> float:
-        """Let the next operation take what is left, and return these seconds; Late if none are."""
+        """Limit the next operation to the remaining seconds and return them, or raise Late."""
         left = self.end - time.monotonic()
         if left <= 0:
             raise Late()
@@ -46,7 +46,7 @@ class Timed:
         return left
 
     def recv(self, *args: Any) -> bytes:
-        """Read, as all of these, at most until the end."""
+        """Read until the end at most. The methods below have the same limit."""
         self.limit()
         return super().recv(*args)  # type: ignore[misc, no-any-return]
 
@@ -70,7 +70,7 @@ class LookUp(Protocol):
 
 
 class TimedSocket(Timed, socket.socket):
-    """A socket that ends with its call."""
+    """A socket whose operations end with its call."""
 
 
 class TimedTLSSocket(Timed, ssl.SSLSocket):
@@ -83,12 +83,12 @@ class TimedTLSSocket(Timed, ssl.SSLSocket):
 
 
 class TLS(ssl.SSLContext):
-    """A context in which a socket keeps its end."""
+    """A context whose sockets retain their end."""
 
     sslsocket_class = TimedTLSSocket
 
     def wrap_socket(self, sock: Any, *args: Any, **options: Any) -> Any:
-        """Encrypt a `TimedSocket`; all of the handshake has one time-out."""
+        """Encrypt a `TimedSocket`. The whole handshake has one time-out."""
         sock.limit()
         secured: Any = super().wrap_socket(sock, *args, **options)
         secured.end = sock.end
@@ -96,7 +96,7 @@ class TLS(ssl.SSLContext):
 
 
 def tls() -> TLS:
-    """Return a context that checks certificate and name; the CAs are up to the caller."""
+    """Return a context that checks certificate and host name. The caller must load the CAs."""
     context = TLS(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.hostname_checks_common_name = False
@@ -104,7 +104,7 @@ def tls() -> TLS:
 
 
 def timed(sock: socket.socket, *, end: float, silence: float | None) -> TimedSocket:
-    """Return the same connection with an end; the socket that is given is used up."""
+    """Return the same connection with an end. The given socket cannot be used any more."""
     found = TimedSocket(fileno=sock.detach())
     found.end = end
     found.settimeout(silence)
@@ -116,10 +116,10 @@ def connect(host: str, port: int, look_up: LookUp, *, end: float, silence: float
 
     Args:
         look_up: finds its addresses, and may refuse them.
-        silence: seconds that each of them may take, and later each read and write.
+        silence: seconds to connect to each address, and later for each read and write.
 
     Raises:
-        OSError: none does, until `end`; and what `look_up` raises.
+        OSError: no address answers before `end`. The errors of `look_up` are raised, too.
     """
     problem: OSError = Late()
     for ip in look_up(host, port, within=end - time.monotonic()):

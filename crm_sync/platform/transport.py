@@ -1,7 +1,7 @@
-"""HTTP with a hard end: no call outlives its deadline, no body its limit (I13, S15).
+"""HTTP with hard limits for the time of a call and the size of a body (I13, S15).
 
-What is seen of it is `requests`: a prepared request goes in, a response comes out. Inside, urllib3
-connects, by sockets that end with the call (`sockets`); nothing else of the product knows urllib3.
+Callers use the request and response classes of `requests`. Inside, urllib3 connects through the
+sockets of `sockets`, which end with the call. Only this module opens connections with urllib3.
 """
 
 import functools
@@ -35,33 +35,33 @@ from crm_sync.platform.errors import ErrorKind, TransientError
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
 PIECE = 64 * 1024  # bytes of a body that are read at a time
-HOSTS = 10  # to which an adapter keeps its connections open
+HOSTS = 10  # number of hosts with open connections, for each adapter
 
 HEADERS = dict(requests.utils.default_headers()) | {"User-Agent": "crm-sync"}
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-# An address whose path `requests` would send as it is, so without "." and ".." as a segment; user
-# and password go the longer way.
+# An address whose path `requests` sends unchanged, so without "." and ".." as a segment. Addresses
+# with a user or password do not match.
 _PLAIN = re.compile(
     r"(?P<origin>https?://[^/?#@\s]+)(?P<path>(?:/(?!\.\.?(?:/|\Z))(?:[\w.~-]|%[0-9A-F]{2})*)+)",
     re.ASCII,
 )
 
-# What a call, and reading its answer, may raise.
+# The errors of a call, and of reading its answer.
 FAILURES = (OSError, Urllib3Error)  # the errors of `requests` are OSErrors
 
-# More transports by URL prefix, over the network's own; the tests put the sandbox here.
+# Other transports by URL prefix, used before the network. The tests mount the sandbox here.
 MOUNTS: dict[str, BaseAdapter] = {}
 
 
 @dataclass
 class Call:
-    """The call that a thread has under way.
+    """The current call of a thread.
 
     Attributes:
         end: when its time is over, on the monotonic clock.
-        look_up: which addresses of a host it may connect to; see `names.look_up`.
-        begun: a request was about to be sent: it may have arrived (I9).
+        look_up: returns the IP addresses of a host; see `names.look_up`.
+        begun: whether sending has begun, so that the request may have arrived (I9).
     """
 
     end: float
@@ -75,7 +75,7 @@ class Call:
 
 
 def ca_bundle() -> str:
-    """Return the path of the file with the CAs that are trusted."""
+    """Return the path of the file with the trusted CAs."""
     return settings.CA_BUNDLE or str(requests.utils.DEFAULT_CA_BUNDLE_PATH)
 
 
@@ -87,9 +87,9 @@ class _Local(threading.local):
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer without chunks of a negative size: -1 would be read to the end of the connection.
+    """An answer that refuses chunks of a negative size: for -1, the base class would read on.
 
-    `read1` would do, too, but takes a tenth longer for an answer in two chunks.
+    `read1` would also work, but takes a tenth longer for an answer in two chunks.
     """
 
     def _safe_read(self, amt: int) -> Any:
@@ -99,7 +99,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Timed:
-    """Mixed into urllib3's connections: none outlives its call, which learns when it has begun."""
+    """Mixed into urllib3's connections: ends with the call, and sets `Call.begun`."""
 
     response_class: Any = _Response
     sock: Any
@@ -119,7 +119,7 @@ class _Timed:
         return sock
 
     def endheaders(self, *args: Any, **options: Any) -> None:
-        """Send the head: before its first byte the socket is connected and there is time left."""
+        """Send the head, after connecting the socket and checking that there is time left."""
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined]
             self.sock.settimeout(self.timeout)  # type: ignore[attr-defined]
@@ -150,13 +150,13 @@ class _HTTPSPool(HTTPSConnectionPool):
 class Adapter(BaseAdapter):
     """An adapter for `requests` whose calls have an end and whose connections stay open.
 
-    It always checks certificates, knows no proxy and no cookie, and takes three quarters of the
-    time of that of `requests`.
+    It always checks certificates, uses no proxy and no cookies, and takes three quarters of the
+    time of the adapter of `requests`.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._pool = functools.lru_cache(maxsize=HOSTS)(_pool)  # which closes what goes
+        self._pool = functools.lru_cache(maxsize=HOSTS)(_pool)  # a pool that goes is closed
 
     def send(
         self,
@@ -166,7 +166,7 @@ class Adapter(BaseAdapter):
         *_: Any,
         **__: Any,
     ) -> requests.Response:
-        """Return the answer, whose body is not read yet; `timeout` is the silence that may be."""
+        """Return the answer before its body is read. `timeout` limits the silence."""
         origin = urlsplit(str(request.url))
         raw = self._pool(origin.scheme, origin.netloc, ca_bundle()).urlopen(
             str(request.method),
@@ -186,7 +186,7 @@ class Adapter(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         self._pool.cache_clear()
 
 
@@ -209,17 +209,17 @@ def ask(
     *,
     silence: float | None = None,
 ) -> requests.Response:
-    """Send a request and return its answer, whose body is not read yet.
+    """Send a request and return its answer before its body is read.
 
-    Without a session: no proxy or netrc from the environment, no redirect that carries the token to
-    another host (S15), no cookie of one workspace's call in another's (S12); and it takes less than
-    half the time.
+    It uses no session: no proxy or netrc from the environment, no redirect that carries the token
+    to another host (S15), no cookie of one workspace in a call of another (S12). This also takes
+    less than half the time.
 
     Args:
-        silence: seconds without a byte after which it is given up.
+        silence: seconds without a byte after which the call fails.
 
     Raises:
-        FAILURES: none came.
+        FAILURES: there was no answer.
     """
     _local.call = call
     return adapter.send(request, stream=True, timeout=silence)
@@ -227,7 +227,7 @@ def ask(
 
 @dataclass(frozen=True)
 class RawAnswer:
-    """Status, headers, at most BODY_LIMIT bytes of body, the seconds that it took, and its end."""
+    """An answer: `took` are the seconds of the call, and `at` is its end."""
 
     status: int
     headers: Mapping[str, str]
@@ -247,11 +247,11 @@ def send(
 ) -> RawAnswer:
     """Send one request and read its whole answer within `deadline` seconds.
 
-    A redirect is an answer like any other.
+    A redirect is not followed.
 
     Raises:
-        TransientError: no answer, or one that is too slow or too large; `unclear` says whether the
-            request may have reached the platform.
+        TransientError: no answer, or one that is too slow or too large. `unclear` shows whether
+            the request may have reached the platform.
     """
     started = time.monotonic()
     call, what = Call(started + deadline), f"{method} {url}"
@@ -259,7 +259,7 @@ def send(
         request = _prepared(method, url, {**HEADERS, **headers}, params, json)
         with permits.away(), ask(request, call, _adapter(request, call)) as response:
             body = _whole(response, what)
-            # Now, since the next line may have to wait for a permit.
+            # Measure here, since the end of the block may wait for a permit.
             took, at = time.monotonic() - started, datetime.now(UTC)
     except FAILURES as error:
         kind, reason = _reason(error, call, deadline)
@@ -268,7 +268,7 @@ def send(
 
 
 def _adapter(request: requests.PreparedRequest, call: Call) -> BaseAdapter:
-    """Return this thread's adapter, whose connections stay open and which no other one shares."""
+    """Return the adapter of this thread, which no other thread uses, or a mounted one."""
     for prefix, adapter in MOUNTS.items():
         if str(request.url).startswith(prefix):
             call.begun = True
@@ -283,7 +283,7 @@ def _prepared(
     params: Mapping[str, Any] | None,
     json: Any,
 ) -> requests.PreparedRequest:
-    """Prepare a request; of the same few origins only once what `requests` makes of an address."""
+    """Prepare a request. For a plain address, `requests` encodes the origin only once."""
     plain = None if params else _PLAIN.fullmatch(url)
     if plain is None:
         request = requests.Request(method, url, headers=dict(headers), params=params, json=json)
@@ -317,7 +317,7 @@ def _whole(response: requests.Response, what: str) -> bytes:
 
 
 def certificate_fault(error: BaseException | None) -> str:
-    """Return why a certificate was not accepted, as the ssl module says it; "" if it was."""
+    """Return why a certificate was not accepted, in the words of the ssl module, or ""."""
     why = error.args[0] if isinstance(error, SSLError) and error.args else None
     return str(why.verify_message) if isinstance(why, ssl.SSLCertVerificationError) else ""
 

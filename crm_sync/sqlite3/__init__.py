@@ -1,1 +1,1 @@
-"""Django's SQLite with a line for the writers of one process; Django loads `base`."""
+"""Django's SQLite backend with a line for the writers of one process. Django loads `base`."""

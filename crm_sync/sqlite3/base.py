@@ -1,7 +1,7 @@
 """The threads of a worker write to SQLite one after the other, without a pause between them.
 
-SQLite allows one writer. A second one sleeps up to a tenth of a second before it looks again, so
-many threads would sleep while nobody writes. Here each is woken when the one before it is done.
+SQLite allows one writer. A second one sleeps up to a tenth of a second before it tries again, so
+many threads would sleep while no thread writes. Here each thread is woken when it is its turn.
 """
 
 import threading
@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-PATIENCE = 20.0  # seconds; then SQLite itself is asked
+PATIENCE = 20.0  # seconds; after that a thread writes without the lock, and SQLite decides
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
-_line = threading.Lock()  # for whoever writes; there is one database
+_line = threading.Lock()  # the writer holds it; one is enough for one database
 
 
 class Cursor(base.SQLiteCursorWrapper):
@@ -33,7 +33,7 @@ class Cursor(base.SQLiteCursorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that holds the line from the beginning of a transaction to its end.
 
-    The types of Django do not name what it overrides.
+    Django's type stubs lack the methods that it overrides.
     """
 
     _is_held = False
@@ -52,7 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        self._leave()  # after a commit that failed Django rolls back
+        self._leave()  # not after a failed commit, which Django rolls back
 
     def _rollback(self) -> None:
         try:

@@ -1,1 +1,1 @@
-"""Who works on what is due, when, and how much at one time. Nothing that says what the work is."""
+"""How due rows get workers, when, and how many at a time. It does not know the work itself."""

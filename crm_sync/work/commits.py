@@ -1,4 +1,4 @@
-"""One UPDATE of a turn, and the commit that it needs (decision 6).
+"""One UPDATE of a turn, and its commit (decision 6).
 
 Threads that write at the same time share a commit. SQLite allows one writer at a time, so waiting
 writes share the next transaction and its wait for the disk. On PostgreSQL, writes to the same
@@ -20,7 +20,7 @@ from crm_sync.work.fast_sql import RowUpdate
 
 
 def update(model: type[Model], change: RowUpdate) -> int:
-    """Update one row, and commit as `durability` says; return 1 if it was updated.
+    """Update one row, and commit in the mode of `durability`; return 1 if it was updated.
 
     Inside a transaction the caller commits. On PostgreSQL only rows named by their id share a
     statement.
@@ -28,7 +28,7 @@ def update(model: type[Model], change: RowUpdate) -> int:
     if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
         return fast_sql.update(model, change)
     if connection.vendor == "sqlite":
-        # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
+        # Each thread makes its own SQL, since the thread that commits holds the only lock.
         write = _Write(model, change, *fast_sql.made(model, change))
         _shared.run(write)
     elif "id" not in change.where:
@@ -44,11 +44,11 @@ def update(model: type[Model], change: RowUpdate) -> int:
 
 
 def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
-    """Make changes, each of a row by its id; one commit for those of one form.
+    """Make changes, each of a row by its id, with one commit for all changes of one form.
 
     Returns:
-        the numbers of those that were made; on PostgreSQL a row that another transaction has locked
-        is left out as well, see `fast_sql.update_unlocked`.
+        the numbers of the changes that were made. PostgreSQL also skips a row that another
+        transaction has locked, see `fast_sql.update_unlocked`.
     """
     if connection.vendor == "postgresql":
         alike: dict[fast_sql.Form, list[int]] = {}
@@ -62,7 +62,7 @@ def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
             )
         }
     with durability.of_ending(), transaction.atomic():
-        if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
+        if fast_sql.update_many(model, changes) == len(changes):  # the usual case
             return set(range(len(changes)))
         transaction.set_rollback(True)
     with durability.of_ending(), transaction.atomic():
@@ -74,10 +74,10 @@ class _Write:
     """One UPDATE.
 
     Attributes:
-        sql, values: of the UPDATE, on SQLite.
-        count, error: what came of it, once it is over; neither where it has to be tried alone.
-        leads: its thread commits what waits now.
-        woken: free once it is over, or once it leads.
+        sql, values: the UPDATE, on SQLite.
+        count, error: the result. Both remain None if the write has to be tried alone.
+        leads: whether its thread commits all waiting writes.
+        woken: a lock that is free once the write is over, or once it leads.
     """
 
     model: type[Model]
@@ -91,7 +91,7 @@ class _Write:
 
 
 class _Shared:
-    """The writes that wait for their turn; the first of them commits all that wait with it.
+    """The waiting writes. The first one commits all the others that wait with it.
 
     Each of the other threads is woken once, when its write is over. With one lock for all, each
     thread would also have to wait for the lock.
@@ -104,10 +104,10 @@ class _Shared:
         self._is_led = False
 
     def run(self, write: _Write) -> None:
-        """Commit this write, alone or with others, and note what came of it.
+        """Commit this write, alone or with others, and set its result.
 
         Raises:
-            BaseException: what ended this thread while it committed for others.
+            BaseException: an error that ended this thread while it committed for others.
         """
         write.woken.acquire()
         with self._lock:
@@ -147,7 +147,7 @@ def _in_one_transaction(batch: list[_Write]) -> None:
     except Exception as error:  # noqa: BLE001 - raised again in the thread that it belongs to
         if len(batch) == 1:
             batch[0].error = error
-        else:  # nothing of it was written; the others must not suffer from one of them
+        else:  # nothing was written; one bad row must not harm the others
             for one in batch:
                 _in_one_transaction([one])
     else:
@@ -170,5 +170,5 @@ _shared = _Shared(_in_one_transaction)
 
 @functools.cache
 def _shared_by_form(model: type[Model], form: fast_sql.Form, waits: bool) -> _Shared:
-    """Return the queue for writes of one form; those that wait for the disk have their own."""
+    """Return the shared queue for writes of one form, separate by `waits`."""
     return _Shared(functools.partial(_in_one_statement, waits))

@@ -1,4 +1,4 @@
-"""The doorbell: tells a worker that something is due; the row says what (I12)."""
+"""The doorbell: sends a worker a message that a row is due. The row says what to do (I12)."""
 
 import logging
 import threading
@@ -13,9 +13,10 @@ SILENCE = 5.0  # seconds without a ring after one that failed
 
 
 class Doorbell:
-    """Tells a worker that something is due. A ring may fail or be left out: the tick comes anyway.
+    """Sends a worker a ring that something is due. A ring may get lost: the tick comes anyway.
 
-    Silent for a few seconds after a failure: a frozen broker costs a time-out for each ring.
+    It is silent for a few seconds after a failure, since a frozen broker costs a time-out for each
+    ring.
     """
 
     def __init__(self) -> None:
@@ -23,16 +24,16 @@ class Doorbell:
         self.connect(None)
 
     def connect(self, publish: Callable[[str, int], object] | None) -> None:
-        """Ring by this call from now on; None: do not ring."""
+        """Set the function that sends rings; None sends none."""
         self.publish = publish
         self._silent_until = 0.0
 
     def ring(self, queue: str, workspace_id: int) -> None:
-        """Ring after the commit of the current transaction, at once where there is none."""
+        """Ring after the commit of the current transaction, or at once outside a transaction."""
         transaction.on_commit(lambda: self._ring(queue, workspace_id), robust=True)
 
     def ring_each(self, queue: str, workspace_ids: Iterable[int]) -> None:
-        """Ring for each of these workspaces, once."""
+        """Ring once for each of these workspaces."""
         for workspace_id in set(workspace_ids):
             self.ring(queue, workspace_id)
 

@@ -1,9 +1,9 @@
-"""SQL that is made once, for what happens at each event and each push (decision 6).
+"""SQL that is built once, for the writes of each event and each push (decision 6).
 
-The same as `bulk_create(ignore_conflicts=True)` and `filter().update()`, for plain values: a
-QuerySet takes longer to make its SQL than the database to run it.
+It does the same as `bulk_create(ignore_conflicts=True)` and `filter().update()`, for plain values.
+A QuerySet takes longer to build its SQL than the database to run it.
 
-On PostgreSQL many rows are sent in one statement, as one JSON document: a statement for each row
+On PostgreSQL many rows are sent in one statement, as one JSON document. A statement for each row
 costs several times as much, here and on the server. SQLite runs in our own process, so there is no
 round trip to save.
 """
@@ -22,12 +22,13 @@ from django.db.models import BinaryField, CharField, DateTimeField, ForeignKey, 
 Expression = tuple[str, list[Any]]  # SQL, and its values
 NOWHERE: Expression = ("", [])
 YES: Expression = ("TRUE", [])
-# Last in a condition of PostgreSQL: it is set once a row is found, and for this one transaction.
+# The last part of a condition on PostgreSQL, evaluated once a row is found. It holds only for this
+# transaction.
 NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
 PLAIN = (str, bytes, int)
 
 Names = tuple[str, ...]
-Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and asks for
+Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and compares
 
 
 def insert(
@@ -41,11 +42,10 @@ def insert(
 
     Args:
         columns: field → value; the database fills in the others.
-        source: a FROM clause, if the row is to depend on one.
+        source: a FROM clause, if the row depends on one.
 
     Returns:
-        the value of `returning`; None where one is there that excludes it, or where the source has
-        no row.
+        the value of `returning`, or None if an existing row conflicts, or the source has no row.
     """
     (clause, more), (expression, last) = source, returning
     sql = f"{_insertion(model, tuple(columns), clause)} RETURNING {expression}"
@@ -56,7 +56,7 @@ def insert(
 
 
 def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert rows as `insert` does, in one trip for those with the same columns.
+    """Insert rows as `insert` does, in one round trip for all rows with the same columns.
 
     Args:
         rows: field → value, without bytes.
@@ -69,12 +69,12 @@ def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class RowUpdate:
-    """What to change in which rows.
+    """A change, and the rows to change.
 
     Attributes:
-        columns: field → value, one at least.
-        where: field → value, all of which have to be so.
-        unless_moved: field → (old, new): it becomes the new value where it has the old one still.
+        columns: field → value, at least one.
+        where: field → value, which must all match.
+        unless_moved: field → (old, new). The field gets the new value if it still has the old one.
     """
 
     columns: Mapping[str, Any]
@@ -83,10 +83,10 @@ class RowUpdate:
 
 
 def update(model: type[Model], change: RowUpdate, *, waits: bool = True) -> int:
-    """Make one change; in how many rows that is.
+    """Make one change, and return the number of changed rows.
 
     Args:
-        waits: False where the commit on PostgreSQL need not wait for the disk.
+        waits: False if the commit on PostgreSQL need not wait for the disk.
     """
     sql, values = made(model, change)
     return run(sql if waits else f"{sql} AND {NOT_WAITED_FOR}", values)
@@ -97,12 +97,12 @@ def update_unlocked(
 ) -> set[int]:
     """Make changes of one form, each of a row by its id, in one statement of PostgreSQL.
 
-    It waits for no row: one that another transaction has locked is left out, so that two of them
-    never wait for each other.
+    It skips rows that another transaction has locked, so that two transactions never wait for each
+    other.
 
     Returns:
-        the numbers of the changes that were made. Others may have met no row, a locked one, or one
-        that is in two of them.
+        the numbers of the changes that were made. A missing change had no row, a locked row, or
+        the same row as another change.
     """
     form = form_of(changes[0])
     rows = [_values(one) for one in changes]
@@ -113,10 +113,10 @@ def update_unlocked(
 
 
 def update_many(model: type[Model], changes: Iterable[RowUpdate]) -> int:
-    """Make many changes, in one trip for those of one form; in how many rows that is.
+    """Make changes, in one round trip for each form, and return the number of changed rows.
 
     Args:
-        changes: of different rows, without bytes.
+        changes: each of a different row, without bytes.
     """
     if connection.vendor == "postgresql":
         return _run_together(
@@ -141,12 +141,12 @@ def having(model: type[Model], name: str, texts: Iterable[str]) -> list[int]:
 
 
 def table(model: type[Model]) -> str:
-    """Return the name of its table as SQL takes it."""
+    """Return the quoted name of the model's table."""
     return connection.ops.quote_name(model._meta.db_table)
 
 
 def run(sql: str, values: list[Any]) -> int:
-    """Run a statement with its values; of how many rows that is."""
+    """Run a statement with its values, and return the number of its rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return int(cursor.rowcount)
@@ -176,7 +176,7 @@ def _alike(runs: Runs) -> dict[str, list[list[Any]]]:
 
 
 def _document(rows: Sequence[Sequence[Any]]) -> str:
-    """Return rows as the JSON that `_recordset` reads."""
+    """Return rows as JSON for `_recordset`."""
     names = [f"v{n}" for n in range(len(rows[0]))]
     return json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=_as_text)
 
@@ -190,7 +190,7 @@ def _as_text(value: Any) -> str:
 
 
 def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]:
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` would find it again for each value
     return [
         value
         if value is None or type(value) in _taken(model, name)
@@ -201,7 +201,7 @@ def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]
 
 @functools.cache
 def _taken(model: type[Model], name: str) -> tuple[type, ...]:
-    """Return the types of those values that the field stores as they are."""
+    """Return the types of the values that the field stores unchanged."""
     one = _field(model, name)
     if isinstance(one, CharField | TextField | BinaryField | ForeignKey):
         return PLAIN
@@ -210,7 +210,7 @@ def _taken(model: type[Model], name: str) -> tuple[type, ...]:
     return ()
 
 
-# Names of our own models and nothing else; values travel as parameters.
+# The SQL below contains only names of our own models. Values are sent as parameters.
 
 
 @functools.cache
@@ -222,18 +222,18 @@ def _insertion(model: type[Model], names: tuple[str, ...], clause: str) -> str:
 
 
 def made(model: type[Model], change: RowUpdate) -> tuple[str, list[Any]]:
-    """Return the UPDATE and its values as `run` takes them; it ends in its condition."""
+    """Return the UPDATE and its values for `run`. The SQL ends with its condition."""
     form = form_of(change)
     return _change(model, form), _stored(model, zip(_of_values(form), _values(change), strict=True))
 
 
 def form_of(change: RowUpdate) -> Form:
-    """Return which fields it names; changes of one form are one statement."""
+    """Return the fields of a change. Changes of one form share one statement."""
     return tuple(change.columns), tuple(change.unless_moved), tuple(change.where)
 
 
 def _of_values(form: Form) -> list[str]:
-    """Return the field of each of `_values`."""
+    """Return the field of each value in `_values`."""
     names, moving, where = form
     return [*names, *(name for name in moving for _ in range(2)), *where]
 
@@ -276,7 +276,7 @@ def _change_of_unlocked(model: type[Model], form: Form, waits: bool) -> str:
 
 
 def _change_to(model: type[Model], form: Form, values: Sequence[str]) -> tuple[str, str]:
-    """Return what is set and on what conditions, with these as `_values`."""
+    """Return the SET clause and the condition, with these expressions for the `_values`."""
     names, moving, where = form
     value = iter(values)
     stands = f"{table(model)}.{{0}}"
@@ -295,7 +295,7 @@ def _insertion_of_many(model: type[Model], names: Names) -> str:
 
 
 def _recordset(model: type[Model], names: Sequence[str], alias: str = " given") -> str:
-    """Return a FROM clause for rows with values of these fields, which come as a `_document`."""
+    """Return a FROM clause for rows with values of these fields, sent as a `_document`."""
     kinds = [_field(model, name).db_type(connection) for name in names]
     columns = ", ".join(f"v{n} {kind}" for n, kind in enumerate(kinds))
     return f"json_to_recordset(%s::json) AS{alias}({columns})"
@@ -306,7 +306,7 @@ def _look(model: type[Model], name: str) -> str:
     (column,) = _columns(model, (name,))
     (key,) = _columns(model, ("id",))
     given = "json_array_elements_text(%s::json) AS given(value)"
-    # OFFSET 0 keeps it apart: joined, the planner could read the table for all texts at once.
+    # OFFSET 0 prevents a join, in which the planner could read the whole table.
     rows = f"SELECT {key} FROM {table(model)} WHERE {column} = given.value OFFSET 0"  # noqa: S608
     return f"SELECT found.* FROM {given} CROSS JOIN LATERAL ({rows}) AS found"  # noqa: S608
 

@@ -1,4 +1,4 @@
-"""The heartbeat: each worker and each beat writes to a row of its own when it was last alive.
+"""The heartbeat: each worker and each beat has a row in which it writes when it was last alive.
 
 `beat` may be called from any thread, as often as you like.
 """
@@ -26,7 +26,7 @@ Kind = Heartbeat.Kind
 INTERVAL = timedelta(seconds=5)  # between two writes of one process
 MISSING_AFTER = timedelta(seconds=30)  # six intervals: a database may be busy
 GONE_AFTER = timedelta(hours=1)  # then the row of a process that was killed is removed
-PROOF_LASTS = timedelta(seconds=1)  # asking more often costs no commit
+PROOF_LASTS = timedelta(seconds=1)  # calling `prove` more often costs no commit
 EXPECTED = (Kind.WORKER, Kind.BEAT)  # an installation needs one of each
 
 # By kind and name, since a process may have several: start, last attempt, last successful write.
@@ -34,16 +34,16 @@ _started: dict[tuple[str, str], datetime] = {}
 _tried: dict[tuple[str, str], datetime] = {}
 _written: dict[tuple[str, str], datetime] = {}
 _failing: set[tuple[str, str]] = set()
-_kept: set[tuple[str, str, int]] = set()  # with the process id: a forked child has none of them
-_ends = threading.Event()  # of this process
+_kept: set[tuple[str, str, int]] = set()  # with the process id: a forked child has no such thread
+_ends = threading.Event()  # set when this process ends
 
 
 @dataclass(frozen=True)
 class Presence:
-    """How long ago any process of a kind was last alive.
+    """The time since any process of a kind was last alive.
 
     Attributes:
-        silence: the time since then; None if none ever ran here.
+        silence: this time, or None if no such process ever ran here.
     """
 
     kind: Heartbeat.Kind
@@ -51,7 +51,7 @@ class Presence:
 
     @property
     def is_missing(self) -> bool:
-        """Whether none is alive; a restart takes less time than this allows."""
+        """Whether no process is alive. A restart takes less time than MISSING_AFTER."""
         return self.silence is None or self.silence > MISSING_AFTER
 
 
@@ -62,10 +62,10 @@ def forget() -> None:
 
 
 def beat(kind: str, name: str, now: datetime) -> bool:
-    """Note that this process is alive; True when a row was written.
+    """Record that this process is alive; return True when a row was written.
 
     It writes at most once in `INTERVAL`, and never inside a transaction of the caller. If the
-    database fails, the log says so once, and once more when it works again.
+    database fails, this is logged once, and once more when it works again.
 
     Args:
         name: unique among processes of its kind: Celery's hostname, or host and process id.
@@ -89,17 +89,17 @@ def beat(kind: str, name: str, now: datetime) -> bool:
 
 
 def prove(kind: str, name: str, now: datetime) -> None:
-    """Prove that this process can write; a write within `PROOF_LASTS` is proof enough.
+    """Prove that this process can write. A write within `PROOF_LASTS` is enough.
 
     Raises:
-        django.db.Error: it cannot.
+        django.db.Error: the database refuses the write.
     """
     if not _is_early(_written.get((kind, name)), now, PROOF_LASTS):
         _write((kind, name), now)
 
 
 def _is_early(last: datetime | None, now: datetime, pause: timedelta) -> bool:
-    # If the clock was set back, it is time to write.
+    # After the clock was set back, write again.
     return last is not None and last <= now < last + pause
 
 
@@ -121,7 +121,7 @@ def _write(key: tuple[str, str], now: datetime) -> None:
 
 
 def leave(kind: str, name: str, now: datetime) -> None:
-    """Note that this process ends in the ordinary way, so that it is not reported as dead."""
+    """Record that this process ends normally, so that it is not reported as dead."""
     try:
         Heartbeat.objects.filter(kind=kind, name=name).update(stopped_at=now)
     except Error as error:
@@ -129,7 +129,7 @@ def leave(kind: str, name: str, now: datetime) -> None:
 
 
 def presences(now: datetime, kinds: Sequence[Kind] = EXPECTED) -> list[Presence]:
-    """Return for each of these kinds how long ago it was alive; one query."""
+    """Return the presence of each of these kinds, in one query."""
     rows = Heartbeat.objects.values_list("kind").annotate(Max("seen_at")).order_by()
     seen: dict[str, datetime] = dict(rows)
     return [Presence(kind, _since(seen.get(kind), now)) for kind in kinds]
@@ -140,14 +140,14 @@ def _since(last: datetime | None, now: datetime) -> timedelta | None:
 
 
 def died(now: datetime) -> list[Heartbeat]:
-    """Return the workers and beats of the last hour that died: silent, but not ended."""
+    """Return the workers and beats that died in the last hour: silent, without a recorded end."""
     unended = Heartbeat.objects.filter(kind__in=EXPECTED, stopped_at=None)
     recent = unended.filter(seen_at__lt=now - MISSING_AFTER, seen_at__gte=now - GONE_AFTER)
     return list(recent.order_by("-seen_at", "pk"))
 
 
 def keep(kind: str, name: str) -> None:
-    """Beat from a thread of its own until this process ends; once for each name."""
+    """Start one thread for each name, which beats until this process ends."""
     if (kind, name, os.getpid()) in _kept:
         return
     _kept.add((kind, name, os.getpid()))
@@ -161,9 +161,9 @@ def _run(kind: str, name: str) -> None:
         try:
             beat(kind, name, timezone.now())
             call_log.flush()
-        except Exception:  # what the driver raises itself is no error of Django's
+        except Exception:  # the driver may raise an error that is not a Django error
             log.exception("the heartbeat of %s %s goes on", kind, name)
-        connection.close()  # none is open while a pool forks
+        connection.close()  # so that no connection is open while a pool forks
         if _ends.wait(1):
             return
 

@@ -1,6 +1,6 @@
-"""Keeps what this process holds: a thread renews its slots and the leases of its rows each second.
+"""A thread that renews the slots of this process, and the leases of its rows, each second.
 
-A process that dies or is suspended renews nothing, so what it held comes free within seconds.
+A process that dies or is suspended renews nothing, so its slots and rows are free within seconds.
 """
 
 import logging
@@ -18,16 +18,16 @@ from crm_sync import durability
 log = logging.getLogger(__name__)
 
 EVERY = 1.0  # seconds
-IDLE = 10  # rounds in which nothing is held: then the thread ends
+IDLE = 10  # after so many rounds without a slot or a row the thread ends
 
-# Each renews what is old enough, and returns whether this process holds anything of its kind.
+# Each function renews old slots or leases, and returns whether this process holds any.
 RENEWALS: list[Callable[[datetime], bool]] = []
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
 
 def begin() -> None:
-    """Have the thread run: something is held now. Its end, or a fork, needs no other care."""
+    """Start the thread if it does not run. Call this for each new slot or lease."""
     global _thread  # noqa: PLW0603 - there is one in a process
     with _lock:
         if _thread is None or not _thread.is_alive():
@@ -38,10 +38,10 @@ def begin() -> None:
 def prolong(
     rows: models.QuerySet[Any], tokens: Collection[uuid.UUID], until: datetime
 ) -> set[tuple[int, uuid.UUID]]:
-    """Extend our leases of these rows; return key and token of each that was extended.
+    """Extend our leases of these rows; return the key and token of each extended row.
 
-    A row that somebody else holds now is left out. So is one that another transaction has locked,
-    which would keep the others waiting; the next round tries it again.
+    It skips a row that another worker holds now, and a row that another transaction has locked,
+    since the other rows would have to wait for it. The next round tries the locked row again.
     """
     ours = rows.filter(lease_token__in=tokens)
     with durability.lazily(), transaction.atomic():
@@ -60,7 +60,7 @@ def _run() -> None:
         idle = 0 if _renew(timezone.now()) else idle + 1
         with _lock:
             if idle >= IDLE:
-                _thread = None  # whoever begins from now on starts another
+                _thread = None  # the next `begin` starts another one
                 return
 
 
@@ -70,7 +70,7 @@ def _renew(now: datetime) -> bool:
         try:
             is_any |= renew(now)
         except Exception as error:  # noqa: BLE001 - without this thread all that is held would be lost
-            # What cannot be renewed comes free; whoever holds it sees that at its next write.
+            # A lease that cannot be renewed ends. Its holder notices this at its next write.
             log.warning("the leases of this process are not renewed: %s", error)
             is_any = True
             connection.close()

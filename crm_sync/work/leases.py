@@ -30,12 +30,12 @@ Columns = Mapping[str, Any]
 
 
 class LeaseLost(Exception):
-    """Another worker holds the row now; nothing more may be written to it under this claim."""
+    """Another worker holds the row now, so this claim may not write to it any more."""
 
 
 @dataclass(eq=False)
 class Lease:
-    """The lease of rows that were claimed together; `until` moves on when it is renewed."""
+    """The lease of rows that were claimed together. A renewal changes `until`."""
 
     token: uuid.UUID
     until: datetime
@@ -47,11 +47,12 @@ class Claim(Generic[Row]):
     """A row that this worker has leased; the token of the lease proves it.
 
     Attributes:
-        mark: what the claim wrote to `due_at`: if it differs later, somebody made the row due.
+        mark: the value that the claim wrote to `due_at`. A different value later means that
+            somebody made the row due.
         abandoned: the previous holder never gave the row back. It has died, or it is suspended and
-            a call of it may still arrive (I3).
+            one of its calls may still arrive (I3).
         found: the values that the columns of its record had before; `give_back` restores them.
-        urgent: the column that says which rows go first, or "".
+        urgent: the column that marks the rows to handle first, or "".
     """
 
     row: Row
@@ -63,7 +64,7 @@ class Claim(Generic[Row]):
 
     @property
     def urgency(self) -> Columns:
-        """What keeps the row as urgent as it was where work on it failed: a person still waits."""
+        """The column that restores the urgency after a failure, since a person still waits."""
         return {self.urgent: True} if self.found.get(self.urgent) else {}
 
     @property
@@ -73,12 +74,12 @@ class Claim(Generic[Row]):
 
     @property
     def until(self) -> datetime:
-        """Until when the row is leased."""
+        """The end of the lease."""
         return self.lease.until
 
     @property
     def fenced(self) -> "models.QuerySet[Row]":
-        """The row, as long as we hold its lease; each write of the holder is limited to this."""
+        """The row, if we still hold its lease. Each write of the holder uses this queryset."""
         return type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
 
     @property
@@ -88,12 +89,12 @@ class Claim(Generic[Row]):
     def write(self, columns: Mapping[str, Any], **expected: Any) -> bool:
         """Write columns if we still hold the row and its columns have the `expected` values.
 
-        The same as `fenced.filter(**expected).update(**columns)`, for plain values.
+        It does the same as `fenced.filter(**expected).update(**columns)`, for plain values.
 
         Returns:
             False when nothing was written.
         """
-        if not columns:  # an UPDATE of no column is no SQL
+        if not columns:  # SQL has no UPDATE without a column
             return self.fenced.filter(**expected).exists()
         return commits.update(type(self.row), RowUpdate(columns, self._ours | expected)) == 1
 
@@ -110,8 +111,8 @@ class Claim(Generic[Row]):
         """Write the result and release the lease, if the row is ours and as `expected`.
 
         Args:
-            columns: what to write. It must contain `due_at`, which is written only if nobody has
-                made the row due while we held it; else theirs stays.
+            columns: the columns to write. `due_at` is required, but is not written if somebody
+                made the row due while we held it.
             expected: values that columns of the row must still have.
 
         Returns:
@@ -125,27 +126,27 @@ class Claim(Generic[Row]):
         return RowUpdate(others, self._ours | expected, {"due_at": (self.mark, columns["due_at"])})
 
     def give_back(self) -> None:
-        """Release the lease and leave the row as it was; nothing is written if it is not ours."""
+        """Release the lease and restore the row; write nothing if the row is not ours."""
         commits.update(type(self.row), self.giving_back())
 
     def giving_back(self) -> RowUpdate:
         """Return the change that `give_back` writes.
 
-        A row that was abandoned keeps a lease, one that is over: so the next holder knows that a
-        call of the worker before us may still arrive (I3).
+        An abandoned row gets a lease that is over. So the next holder knows that a call of the
+        worker before us may still arrive (I3).
         """
         kept = {"lease_token": self.token, "lease_until": self.mark - self.lease.length}
-        # An urgency that somebody has set meanwhile stays.
+        # If somebody has set the urgency since the claim, it remains.
         found = {name: value for name, value in self.found.items() if name != self.urgent}
         columns = {"due_at": self.row.due_at, **found, **self.urgency}
         return self.ending(columns | (kept if self.abandoned else {}))
 
 
 def give_back(claims: Sequence[Claim[Row]]) -> list[Claim[Row]]:
-    """Give back rows on which no work has begun, in as few statements as there are forms.
+    """Give back rows on which no work has begun, with one statement for each form.
 
     Returns:
-        those that are still ours, since another transaction has them locked.
+        the claims that are still ours because another transaction has locked the row.
     """
     if not claims:
         return []
@@ -168,25 +169,25 @@ def claim_some(
     lease: timedelta = LEASE,
     urgent: str = "",
 ) -> list[Claim[Row]]:
-    """Claim up to `limit` due rows, the longest due first; an empty list when none is free.
+    """Claim up to `limit` due rows, the longest due first; return [] if no row is free.
 
-    The rows are read, and those that still stand as they were read are leased, in one commit; those
-    that were abandoned are then read once more, all at one time. Rows that another worker claims
-    first, or that another transaction has locked, are left out. In the database `due_at` is set to
-    the end of the lease: if it differs later, somebody has made the row due meanwhile. `row.due_at`
-    is the value from before the claim.
+    Read the rows, and lease the rows that have not changed since, in one commit. Then read the
+    abandoned rows once more, in one query. Rows that another worker claims first, or that another
+    transaction has locked, are skipped. The claim sets `due_at` in the database to the end of the
+    lease. A different value later means that somebody has made the row due. `row.due_at` is the
+    value from before the claim.
 
     Args:
-        columns: the columns to load besides those of the lease; all when none are named.
-        record: called with a row as it was read, with the lease of the holder before us if it is
-            abandoned; returns what the row must hold before work on it begins, which is written
-            with the claim.
+        columns: the columns to load besides the columns of the lease; by default all.
+        record: called with a row as it was read. An abandoned row still has the lease of its
+            previous holder. Returns columns that are written with the claim, before work begins.
         lease: how long the rows are ours without a renewal.
-        urgent: the column that says which rows go first. Half of a claim is left to the rows that
-            have been due for longest. A claim clears the column; making a row due may set it again.
+        urgent: the column that marks the rows to handle first. They get half of a claim, the rows
+            that have been due for longest get the rest. A claim clears the column, and making a
+            row due may set it again.
     """
-    # With a second column to sort by, or with conditions on two indexes, a planner may read the
-    # whole backlog at each claim.
+    # With a second sort column, or conditions on two indexes, a planner may read the whole backlog
+    # at each claim.
     everything = queryset.model._default_manager
     chosen = (*columns, *LEASED, *((urgent,) if urgent else ())) if columns else ()
     waiting = queryset.filter(free(now, wait=wait)).order_by("due_at").only(*chosen)
@@ -203,7 +204,7 @@ def claim_some(
 
 
 def _first(waiting: "models.QuerySet[Row]", limit: int, urgent: str) -> list[Row]:
-    """Read the rows that go first: the longest due, and beside a backlog the urgent ones."""
+    """Read the rows to claim: the longest due, and in a backlog also urgent rows."""
     rows = list(waiting[:limit])
     if urgent and len(rows) == limit:
         before = list(waiting.filter(**{urgent: True})[: (limit + 1) // 2])
@@ -222,13 +223,13 @@ def _lease(
     """Lease the rows that nobody has claimed since they were read.
 
     Args:
-        loaded: all rows, with the columns that are wanted.
+        loaded: all rows, with the columns to load.
     """
     mark = lease.until
     held: dict[str, Any] = {"lease_token": lease.token, "lease_until": mark}
     calm = {urgent: False} if urgent else {}
     changes = [
-        # Each claim moves `due_at`, so one that is as it was read had no holder meanwhile.
+        # Each claim changes `due_at`. So a row with the same value had no holder in between.
         RowUpdate({**held, "due_at": mark, **calm, **columns}, {"id": row.pk, "due_at": row.due_at})
         for row, columns in zip(rows, records, strict=True)
     ]
@@ -263,11 +264,11 @@ def claim(
 
 @dataclass
 class Tally:
-    """How many rows a turn handled, by their outcome; each queue has its own outcomes.
+    """The number of rows that a turn handled, by outcome. Each queue has its own outcomes.
 
     Attributes:
-        busy: others use all slots of the queue, so nothing was done.
-        more: more is due, so another turn has to come.
+        busy: no slot of the queue was free, so nothing was done.
+        more: more rows are due, so another turn is needed.
     """
 
     counts: dict[str, int] = field(default_factory=dict)

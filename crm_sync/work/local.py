@@ -1,4 +1,4 @@
-"""Turns without a broker: a message is a call in a pool of this process."""
+"""Turns without a broker: a message is a call in a thread pool of this process."""
 
 import logging
 import threading
@@ -16,12 +16,12 @@ from crm_sync.work.leases import Tally
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0  # seconds between two looks at what is due
+EVERY = 1.0  # seconds between two searches for due rows
 THREADS = 64
 
 
 class Local:
-    """Takes turns in threads of this process, until it has to end.
+    """Runs turns in threads of this process until the process ends.
 
     Args:
         report: called after each turn that handled a row, in its thread.
@@ -36,7 +36,7 @@ class Local:
         self._waiting: set[tuple[str, int]] = set()
 
     def run(self) -> None:
-        """Ring for what is due each second; if the database is down, keep asking."""
+        """Ring for all due rows each second, and try again if the database is down."""
         doorbell.connect(self.publish)
         is_away = False
         while not queues.ending.is_set():
@@ -55,7 +55,7 @@ class Local:
         self._pool.shutdown()
 
     def publish(self, queue: str, workspace_id: int) -> None:
-        """Have a turn taken; nothing where one waits for a thread."""
+        """Start a turn in a thread, unless one is already waiting for a thread."""
         with self._lock:
             if (queue, workspace_id) in self._waiting or queues.ending.is_set():
                 return
@@ -71,6 +71,6 @@ class Local:
             if tally.counts:
                 self.report(queue, tally)
         except Exception:
-            # The rows stay due, so the next look finds them again.
+            # The rows stay due, so the next search finds them again.
             log.exception("%s of workspace %s: a turn failed", queue, workspace_id)
             connection.close()  # it may be the cause

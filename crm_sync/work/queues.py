@@ -16,41 +16,41 @@ from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Columns, Row
 
-# Set when this process is asked to end: each turn finishes the rows in progress, then stops.
+# Set when this process has to end: each turn finishes the rows in progress, then stops.
 ending = threading.Event()
 
 
 class RowOutcome(StrEnum):
-    """What came of a row of any queue where its `work` did not end."""
+    """The outcome of a row whose `work` failed, in any queue."""
 
     FAILED = "failed"
     LOST = "lost to another worker"
 
 
 class Stop(Exception):
-    """Raised by `work`: nothing more can be done now. Its rows are given back, the turn ends."""
+    """Raised by `work` if nothing more can be done now. Its rows are given back, the turn ends."""
 
 
 class Turn(Protocol):
-    """What the work on a row knows of the turn in which it is done."""
+    """The turn, as the work on a row sees it."""
 
     workspace_id: int
-    ends_at: float  # by the monotonic clock: when no further row is begun
+    ends_at: float  # on the monotonic clock; after it no further row is begun
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, as it was read less than a second ago."""
+        """The workspace, read a few seconds ago at most; see `turn.Turn.workspace`."""
 
     def is_over(self) -> bool:
-        """Tell whether its time is over or this process has to end."""
+        """Return whether its time is over or this process has to end."""
 
 
 def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> None:
     """Reschedule a row that failed, later each time (I11).
 
     Args:
-        longest: the longest wait that the queue takes for one (`due.free`, I29).
-        columns: what else to write, such as the reason.
+        longest: the longest wait that the queue allows (`due.free`, I29).
+        columns: other columns to write, such as the reason.
 
     Raises:
         LeaseLost: we no longer hold the row.
@@ -66,21 +66,21 @@ class RowQueue(Generic[Row]):
     """A table whose rows can be due, and how to work on them.
 
     Attributes:
-        rows: the rows of all workspaces that may be worked on at that time.
-        work: finishes claimed rows and returns the outcome of each. May raise `LeaseLost`, when
-            another worker holds a row now, and `Stop`.
-        failure: what is written to a row that failed, by the text of its error.
-        calls: whether it calls the platform. If so, its turns need slots of the workspace and wait
-            while that is paused.
-        slots: how many turns it has at a time in a workspace, if it makes no calls.
-        leave: how many slots of the workspace it leaves to other queues.
-        batch_size: how many rows one call of `work` takes.
+        rows: the rows of all workspaces that may be worked on at a given time.
+        work: finishes claimed rows and returns the outcome of each. It may raise `LeaseLost` if
+            another worker holds a row now, or `Stop`.
+        failure: returns the columns to write to a failed row, from the text of its error.
+        calls: whether it calls the platform. If so, its turns need slots of the workspace, and
+            none runs while the workspace is paused.
+        slots: the number of turns at a time in a workspace, if it makes no calls.
+        leave: the number of the workspace's slots that are reserved for other queues.
+        batch_size: the number of rows for one call of `work`.
         wait: see `due.free`.
-        record: what a row must hold before work on it begins; see `leases.claim_some`.
-        columns: the columns that `work` needs; all when none are named.
-        urgent: the column that says which rows go first.
-        since: since when a row is due, where its own `due_at` does not say.
-        after: called with the workspace id after a turn that did something; its outcomes are
+        record: returns columns to write before work on a row begins; see `leases.claim_some`.
+        columns: the columns that `work` needs; by default all.
+        urgent: the column that marks the rows to handle first.
+        since: the time since when a row is due, if this is not its `due_at`.
+        after: called with the workspace id after a turn that handled a row; its outcomes are
             counted too.
     """
 
@@ -101,13 +101,13 @@ class RowQueue(Generic[Row]):
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
     def workspaces(self, now: datetime) -> set[int]:
-        """Return the ids of those with a due row; without paused ones, if it calls (A8)."""
+        """Return the ids of workspaces with a due row, without paused ones if it calls (A8)."""
         return set(self.with_due(now).values_list("pk", flat=True))
 
     def with_due(self, now: datetime) -> QuerySet[Workspace]:
         """Return the same as `workspaces`, as a query.
 
-        It reads one index entry for each workspace, however many rows are due there.
+        It reads only one index entry for each workspace.
         """
         rows = self.free(now).filter(workspace_id=OuterRef("pk"))
         # Sorted by `due_at`, so that every planner uses the index of due rows.
@@ -120,18 +120,18 @@ class RowQueue(Generic[Row]):
         return self.rows(now).filter(due.free(now, wait=self.wait))
 
     def is_due(self, workspace_id: int, now: datetime) -> bool:
-        """Tell whether the workspace has something to do here now."""
+        """Return whether a row of the workspace is due in this queue."""
         return self.with_due(now).filter(pk=workspace_id).exists()
 
     def backlog(self, now: datetime) -> dict[int, tuple[int, datetime]]:
-        """Return by workspace how many rows are due and not leased, and since when the first."""
+        """Return by workspace the number of due rows without a lease, and since when one is due."""
         found = (
             self.free(now)
             .order_by()
             .values_list("workspace_id")
             .annotate(due_rows=Count("pk"), due_since=Min(self.since or F("due_at")))
         )
-        # Where nothing can be found, Django answers with a row of nothing.
+        # For a query that cannot match, Django returns a row of None.
         return {pk: (count, first) for pk, count, first in found if first is not None}
 
     def claim(self, workspace_id: int, limit: int) -> list[Claim[Row]]:
@@ -149,7 +149,7 @@ class RowQueue(Generic[Row]):
         )
 
     def failed(self, claim: Claim[Row], error: Exception) -> RowOutcome:
-        """Reschedule a row at which our own code failed, and return the outcome."""
+        """Reschedule a row after an error in our own code, and return the outcome."""
         longest = self.wait or timedelta.max
         try:
             put_off(claim, longest, **self.failure(problem_of(error)))

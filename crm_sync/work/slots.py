@@ -1,8 +1,8 @@
-"""Slots limit what all processes together have under way (A8).
+"""Slots limit the work that all processes together have under way (A8).
 
-A workspace has as many as it allows calls to its platform; a queue without such calls has a few of
-its own. A slot belongs to the process that took it, which renews all of its slots together
-(`keeper`). Slots of one that was killed are free after five seconds (I12).
+A workspace has one slot for each call to its platform that may be under way. A queue without calls
+has a few slots of its own. The process that took a slot renews all of its slots together
+(`keeper`). The slots of a killed process are free after five seconds (I12).
 """
 
 import threading
@@ -23,13 +23,13 @@ from crm_sync.work import commits, fast_sql, keeper
 from crm_sync.work.fast_sql import RowUpdate
 
 LEASE = timedelta(seconds=5)
-# Long pushes, the placing of orders, and short reads: a limit of so many calls has one for each.
+# Long pushes, the placing of orders, and short reads. With this many slots, each kind has one.
 KINDS = 3
 
 
 @dataclass(eq=False)
 class HeldSlot:
-    """A slot that a turn of this process holds until `until`; the token proves it."""
+    """A slot that a turn of this process holds until `until`, proved by the token."""
 
     pk: int
     token: uuid.UUID
@@ -38,20 +38,20 @@ class HeldSlot:
 
 _lock = threading.Lock()
 _held: set[HeldSlot] = set()  # of this process
-_made: dict[tuple[int, str], int] = {}  # so many slots there are, by workspace and kind
+_made: dict[tuple[int, str], int] = {}  # the number of slots, by workspace and kind
 
 
 @contextmanager
 def hold(
     workspace: Workspace, *, queue: str = "", leave: int = 0, first_alone: bool = False
 ) -> Iterator[HeldSlot | None]:
-    """Hold one of the slots for calls in this block; None where all are taken.
+    """Hold a slot for calls in this block; yield None if all slots are taken.
 
     Args:
-        queue: who uses it, as the pages show it.
-        leave: how many of the workspace's slots are left to others, since a long backlog must not
-            keep short ones waiting. With fewer slots than kinds of work, fewer are left.
-        first_alone: take the first one or none: one call is to try whether the platform answers.
+        queue: the queue that uses it, for the pages.
+        leave: the number of the workspace's slots that are reserved for other queues, since a long
+            backlog must not delay short ones. With fewer slots than KINDS, fewer are reserved.
+        first_alone: take only the first slot, so that there is one probe at a time.
     """
     most = 1 if first_alone else share(workspace, leave)
     with _hold(workspace.pk, "", most, workspace.max_under_way, queue) as slot:
@@ -59,14 +59,14 @@ def hold(
 
 
 def share(workspace: Workspace, leave: int) -> int:
-    """Return how many slots of the workspace a queue may hold that leaves so many to others."""
+    """Return the number of the workspace's slots for a queue with this `leave`."""
     limit = workspace.max_under_way
     return limit - max(0, leave - max(0, KINDS - limit))
 
 
 @contextmanager
 def hold_own(queue: str, workspace_id: int, count: int) -> Iterator[HeldSlot | None]:
-    """Hold one of the `count` slots of a queue that makes no call to the platform."""
+    """Hold one of the `count` slots of a queue that does not call the platform."""
     with _hold(workspace_id, queue, count, count, queue) as slot:
         yield slot
 
@@ -84,23 +84,23 @@ def _hold(
 
 
 def busy(now: datetime) -> set[tuple[str, int]]:
-    """Return (queue, workspace id) of what is worked on."""
+    """Return (queue, workspace id) for each slot that is held."""
     return set(Slot.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
 
 
 def note_refused(queue: str, workspace_id: int, now: datetime) -> None:
-    """Note that the queue found no slot of the workspace free: the next one is for it."""
+    """Record that the queue found no free slot of the workspace, and reserve the next one."""
     mine = {"workspace_id": workspace_id, "queue": queue}
     if not Ring.objects.filter(**mine, refused_at=None).update(refused_at=now):
-        # It is in the line already; or it was never rung for, where no broker is used.
+        # It is already in the line, or has no row yet because no broker is used.
         Ring.objects.bulk_create([Ring(**mine, refused_at=now)], ignore_conflicts=True)
 
 
 def take_refused(workspace_id: int) -> str | None:
-    """Return the queue that waits longest for a slot of the workspace, and take it off the line.
+    """Remove the queue that has waited longest for a slot from the line, and return it.
 
-    Without this line a queue with few rows would find all slots taken again and again, beside one
-    whose turns follow each other.
+    Without this line a queue with few rows would find all slots taken again and again, while the
+    turns of another queue follow each other.
     """
     line = Ring.objects.filter(workspace_id=workspace_id, refused_at__isnull=False)
     first = line.order_by("refused_at").first()
@@ -110,10 +110,10 @@ def take_refused(workspace_id: int) -> str | None:
 
 
 def _renew(now: datetime) -> bool:
-    """Renew the slots of this process of which half the time is over; False where it has none."""
+    """Renew our slots whose lease is half over; return whether this process has any slot."""
     with _lock:
         mine = list(_held)
-        # One that ends too late was written by a clock that has been set back since.
+        # If a slot ends too late, the clock has been set back since.
         old = [slot for slot in mine if not LEASE / 2 <= slot.until - now <= LEASE]
     if old:
         _renew_these(old, now)
@@ -130,12 +130,15 @@ def _renew_these(old: list[HeldSlot], now: datetime) -> None:
 def _take(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
-    """Take the free slot with the highest number; a long backlog leaves the highest to others."""
+    """Take the free slot with the highest number below `most`.
+
+    Slots from `most` on are reserved for other queues.
+    """
     if _made.get((workspace_id, kind), 0) < limit:
         _make_missing(workspace_id, kind, limit)
         _made[workspace_id, kind] = limit
     slot = _take_free(workspace_id, kind, most, limit, queue, now)
-    # A backup that was restored meanwhile may not have them.
+    # A backup that has been restored since may lack them.
     if slot is None and _make_missing(workspace_id, kind, limit):
         slot = _take_free(workspace_id, kind, most, limit, queue, now)
     if slot is not None:
@@ -149,13 +152,13 @@ def _take_free(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
     token, until = uuid.uuid4(), now + LEASE
-    # In the form in which the database has them.
+    # In the form of the database.
     moment, later = _stored("lease_until", now), _stored("lease_until", until)
     wrong = _stored("lease_until", now + due.LONGEST_LEASE)
     values: list[Any] = [_stored("lease_token", token), later, queue]
     values += [workspace_id, kind, most, moment, wrong]
     values += [workspace_id, kind, moment, wrong, limit]
-    # A power cut ends the holders too.
+    # This need not survive a power cut, which ends the holders too.
     with durability.lazily(), connection.cursor() as cursor:
         cursor.execute(_taking(), values)
         found = cursor.fetchone()
@@ -163,7 +166,7 @@ def _take_free(
 
 
 def _taking() -> str:
-    """Return the UPDATE of one free slot, as long as fewer than the limit are held."""
+    """Return the UPDATE that takes a free slot if fewer slots than the limit are held."""
     rows = fast_sql.table(Slot)
     is_postgresql = connection.vendor == "postgresql"
     skip = "FOR UPDATE SKIP LOCKED" if is_postgresql else ""
@@ -185,7 +188,7 @@ def _stored(name: str, value: object) -> Any:
 
 
 def _make_missing(workspace_id: int, kind: str, limit: int) -> bool:
-    """Make the slots that are missing, and tell whether any was."""
+    """Create the missing slots, and return whether any was missing."""
     mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
     missing = sorted(set(range(limit)) - set(mine.values_list("number", flat=True)))
     made = [Slot(workspace_id=workspace_id, kind=kind, number=number) for number in missing]
@@ -196,7 +199,7 @@ def _make_missing(workspace_id: int, kind: str, limit: int) -> bool:
 
 
 def _release(slot: HeldSlot) -> None:
-    """Give it back, if it is still ours."""
+    """Give the slot back if it is still ours."""
     with _lock:
         _held.discard(slot)
     with durability.working():

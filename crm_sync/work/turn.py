@@ -2,7 +2,7 @@
 
 A turn takes a slot, works on claimed rows one after the other, and releases the slot. If more rows
 are due, it then sends a message for another turn, which waits behind all others.
-While the platform answers, a turn asks for one more in parallel: so a workspace reaches its limit
+While the platform answers, a turn rings for one more in parallel: so a workspace reaches its limit
 of calls, unless its platform hangs.
 
 The turns of one process share the rows of one claim. So one statement serves many turns, and a
@@ -34,24 +34,24 @@ from crm_sync.work.slots import HeldSlot
 
 log = logging.getLogger(__name__)
 
-SECONDS = 3.0  # of a turn; what it costs besides its rows is a few statements
+SECONDS = 3.0  # of a turn, whose own cost is only a few statements
 AHEAD = 2  # rows that are claimed for each turn under way
-UNTOUCHED = timedelta(seconds=1)  # what was claimed and not begun for so long is given back
-RENEWED_AFTER = timedelta(seconds=2)  # of a lease: most rows are done before
-FRESH = 1.0  # seconds after an answer in which a new turn asks for another at once
+UNTOUCHED = timedelta(seconds=1)  # after this time a claimed row that is not begun is given back
+RENEWED_AFTER = timedelta(seconds=2)  # age of a lease; most rows are done before
+FRESH = 1.0  # seconds after an answer in which a new turn rings for another at once
 # Columns of the workspace that turns read again, since people and other workers change them.
 REFRESHED = [
     *("paused_until", "pauses", "problem", "restored_at"),
     *("conflict_policy", "read_before_write", "outgoing_kinds"),
 ]
 REFRESHED_AFTER = 0.5  # seconds
-READ_AFTER = 5.0  # seconds, then all of it, such as its address and its limit of calls
+READ_AFTER = 5.0  # seconds; then all columns are read, such as the address and the limit of calls
 
 
 class Store:
-    """What the turns of this process share of one queue of a workspace.
+    """The claimed rows that the turns of this process share, for one queue of a workspace.
 
-    `_claiming` is held for as long as a claim takes, `_lock` only for a moment.
+    A thread holds `_claiming` during a whole claim, but `_lock` only for a moment.
     """
 
     def __init__(self, queue: RowQueue[Any], workspace_id: int) -> None:
@@ -60,7 +60,7 @@ class Store:
         self._lock, self._claiming, self._reading = (threading.Lock() for _ in range(3))
         self._waiting: deque[Claim[Any]] = deque()
         self._claimed_at = timezone.now()
-        self._is_full = False  # the last claim took as many as it asked for
+        self._is_full = False  # the last claim found as many rows as its limit
         self._is_dry = False  # the last claim found nothing, and no turn has entered since it began
         self._entries = 0  # turns that have entered until now
         self._workspace: Workspace | None = None
@@ -68,31 +68,31 @@ class Store:
         self._answered_at = -math.inf
 
     def enter(self) -> None:
-        """Count a turn, for which more may be due than for those before."""
+        """Count a turn. More rows may be due than at the last claim."""
         with self._lock:
             self.turns += 1
             self._entries += 1
             self._is_dry = False
 
     def leave(self) -> Sequence[Claim[Any]]:
-        """End a turn; the last one returns what nobody has begun, to be given back."""
+        """End a turn. The last turn returns the rows that are not begun, to be given back."""
         with self._lock:
             self.turns -= 1
             return () if self.turns else self._emptied()
 
     def take(self) -> list[Claim[Any]]:
-        """Take a batch of claimed rows; none where nothing is due."""
+        """Take a batch of claimed rows; return [] if nothing is due."""
         taken = self._pop()
         if not taken:
-            with self._claiming:  # whoever was here before us has claimed for us too
+            with self._claiming:  # another turn may have claimed for us before
                 taken = self._pop()
                 if not taken and not self._is_dry:
                     self._claim()
                     taken = self._pop()
         elif self._runs_low() and self._claiming.acquire(blocking=False):
-            try:  # before the others have to wait for it
+            try:  # claim before other turns have to wait for rows
                 self._claim()
-            except DatabaseError as error:  # whoever finds the store empty tries again
+            except DatabaseError as error:  # a turn that finds the store empty tries again
                 log.warning("%s: rows could not be claimed ahead (%s)", self.queue.name, error)
             finally:
                 self._claiming.release()
@@ -103,7 +103,7 @@ class Store:
         return is_ahead and self._is_full and len(self._waiting) < self.turns
 
     def _claim(self) -> None:
-        # Rows of a batch are worked on together; of single ones a few are claimed ahead.
+        # The rows of a batch are handled together. Single rows are claimed ahead.
         size = self.queue.batch_size
         limit = size if size > 1 else AHEAD * self.turns
         entries = self._entries
@@ -120,17 +120,17 @@ class Store:
             return [self._waiting.popleft() for _ in range(size)]
 
     def note_answer(self) -> None:
-        """Note that work on a row has just ended without a failure of the platform."""
+        """Record that work on a row has just ended without a failure of the platform."""
         self._answered_at = time.monotonic()
 
     @property
     def has_more(self) -> bool:
-        """Whether more was due, at the last claim, than has been begun since."""
+        """Whether rows of the last claim are not begun, or more were due at that claim."""
         return bool(self._waiting) or self._is_full
 
     @property
     def grows(self) -> bool:
-        """Whether one more turn has work within the limit, while the platform answers."""
+        """Whether one more turn has work, is within the limit, and the platform answers."""
         is_answered = time.monotonic() - self._answered_at < FRESH
         return self.has_more and is_answered and self.turns < self._share()
 
@@ -139,14 +139,14 @@ class Store:
         return slots.share(self.workspace(), queue.leave) if queue.calls else queue.slots
 
     def workspace(self) -> Workspace:
-        """Return the workspace; people and other workers change it, so it is read again."""
+        """Return the workspace, read again at intervals since others change it."""
         with self._reading:
             now = time.monotonic()
             if self._workspace is None:
                 self._workspace = _read(self.workspace_id)
                 self._read_at = self._refreshed_at = now
             elif now - self._read_at > READ_AFTER:
-                # Into the same object, since the pushes under way look at it for a pause.
+                # Update the same object, in which the pushes under way check for a pause.
                 fresh = _read(self.workspace_id)
                 self._workspace.__dict__.update(fresh.__dict__)
                 self._read_at = self._refreshed_at = now
@@ -156,12 +156,12 @@ class Store:
             return self._workspace
 
     def give_back_idle(self, now: datetime) -> None:
-        """Give back what was claimed and not begun: all turns here are in long calls."""
+        """Give back claimed rows that were not begun in time: all turns here are in long calls."""
         with self._lock:
             idle = self._emptied() if now - self._claimed_at > UNTOUCHED else []
         with durability.working():
             left = leases.give_back(idle)
-        with self._lock:  # a row that another transaction has locked is tried again
+        with self._lock:  # rows that another transaction has locked are tried again
             self._waiting.extend(left)
 
     def _emptied(self) -> list[Claim[Any]]:
@@ -174,13 +174,13 @@ class Store:
 def _read(workspace_id: int) -> Workspace:
     try:
         return Workspace.objects.get(pk=workspace_id)
-    except SecretUnreadable:  # it fails the row that needs it, which is then put off
+    except SecretUnreadable:  # only a row that needs the secret fails, and is put off
         secrets = [name for model, name in encrypted_columns() if model is Workspace]
         return Workspace.objects.defer(*secrets).get(pk=workspace_id)
 
 
 def give_back(claims: Sequence[Claim[Any]]) -> None:
-    """Give back rows on which no work has begun; wait for one that somebody has locked."""
+    """Give back rows on which no work has begun, and wait for locked rows."""
     for claim in leases.give_back(claims):
         claim.give_back()
 
@@ -192,7 +192,7 @@ _under_way: set[Claim[Any]] = set()
 
 @contextmanager
 def under_way(claims: Sequence[Claim[Any]]) -> Iterator[None]:
-    """Have the leases of these rows renewed in this block, as long as the process lives."""
+    """Renew the leases of these rows in this block, while the process lives."""
     with _lock:
         _under_way.update(claims)
     keeper.begin()
@@ -204,26 +204,26 @@ def under_way(claims: Sequence[Claim[Any]]) -> Iterator[None]:
 
 
 def renew(now: datetime) -> bool:
-    """Renew the leases of what is worked on, and give back what was left lying.
+    """Renew the leases of the rows in progress, and give back rows that were not begun in time.
 
     Returns:
-        whether this process has any row.
+        whether this process has any row or turn.
     """
     with _lock:
         stores, claims = list(_stores.values()), list(_under_way)
     by_lease: dict[Lease, list[Claim[Any]]] = {}
     for claim in claims:
         left, length = claim.lease.until - now, claim.lease.length
-        # One that ends too late was written by a clock that has been set back since.
+        # If a lease ends too late, the clock has been set back since.
         if not length - RENEWED_AFTER <= left <= length:
             by_lease.setdefault(claim.lease, []).append(claim)
     for lease, mine in by_lease.items():
         until, keys = now + lease.length, {one.row.pk for one in mine}
-        # One that is over is not renewed: somebody may have read the row as free.
+        # A lease that is over is not renewed: another worker may have read the row as free.
         rows = type(mine[0].row)._default_manager.filter(pk__in=keys, lease_until__gt=now)
         prolonged = keeper.prolong(rows, [lease.token], until)
         if len(prolonged) == len(keys):
-            lease.until = until  # else one was lost, is locked, or has just been given back
+            lease.until = until  # else a row was lost, is locked, or has just been given back
     for store in stores:
         store.give_back_idle(now)
     return bool(stores or claims)
@@ -234,7 +234,7 @@ keeper.RENEWALS.append(renew)
 
 @contextmanager
 def _entered(queue: RowQueue[Any], workspace_id: int) -> Iterator[Store]:
-    """Share the store of this queue with the other turns of this process."""
+    """Enter the store that all turns of this queue in this process share."""
     key = (queue.name, workspace_id)
     with _lock:
         store = _stores.setdefault(key, Store(queue, workspace_id))
@@ -253,8 +253,8 @@ class Turn:
     """One turn in progress.
 
     Attributes:
-        ends_at: when no further row is begun, by `clock`. It counts from the first row, since a
-            slow database could use up the turn before any.
+        ends_at: the time by `clock` after which no further row is begun. It counts from the first
+            row, since a slow database could use up the turn before it.
     """
 
     def __init__(
@@ -266,15 +266,15 @@ class Turn:
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace, as it was read less than a second ago."""
+        """The workspace: `REFRESHED` is half a second old at most, other columns five seconds."""
         return self.store.workspace()
 
     def is_over(self) -> bool:
-        """Tell whether its time is over or this process has to end."""
+        """Return whether its time is over or this process has to end."""
         return self.clock() >= self.ends_at or queues.ending.is_set()
 
     def may_begin(self) -> bool:
-        """Tell whether work on a row may begin now (A8, I11)."""
+        """Return whether work on a row may begin now (A8, I11)."""
         now = timezone.now()
         if self.is_over() or self.slot.until < now:
             return False
@@ -284,7 +284,7 @@ class Turn:
         """Work on rows until its time is over, nothing is due, or no call may be made."""
         is_probe = self.store.queue.calls and self.workspace.pauses > 0
         while self.may_begin():
-            if not is_probe:  # before a row is taken, which an error here would leave leased
+            if not is_probe:  # before taking a row, which would remain leased after an error here
                 self._ask_for_another()
             claims = self.store.take()
             if not claims:
@@ -298,20 +298,20 @@ class Turn:
                 return
             for outcome in outcomes:
                 tally.add(outcome)
-            if is_probe:  # one call tries whether the platform is back; if so, all go on
+            if is_probe:  # one call tries whether the platform is back; if it is, all turns go on
                 return
             if is_answered:
                 self.store.note_answer()
                 self._ask_for_another()
 
     def _ask_for_another(self) -> None:
-        """Ring for one more turn beside this one, once."""
+        """Ring once for one more turn beside this one."""
         if not self._has_asked and self.store.grows:
             self._has_asked = True
             doorbell.ring(self.store.queue.name, self.workspace_id)
 
     def _work(self, claims: Sequence[Claim[Any]]) -> tuple[Sequence[str], bool]:
-        """Work on a batch; return its outcomes, and whether no call of it failed."""
+        """Work on a batch; return its outcomes, and whether the platform answered well."""
         queue, row = self.store.queue, claims[0].row
         about = f"{row._meta.label_lower}:{row.pk}" if len(claims) == 1 else ""
         tracing.begin(tracing.current().id, about=about, attempt=row.attempts + 1)
@@ -322,7 +322,7 @@ class Turn:
         except Stop:
             raise
         except Exception as error:
-            # A bug of ours, or a value that the database refuses: other rows are not held up.
+            # A bug of ours, or a value that the database refuses. The other rows must go on.
             log.exception("%s failed", ", ".join(str(claim) for claim in claims))
             return [queue.failed(claim, error) for claim in claims], True
         return outcomes, not (queue.calls and self.workspace.problem)
@@ -338,10 +338,10 @@ def take(
     """Take one turn.
 
     Args:
-        seconds: after which no further row is begun.
+        seconds: after this time no further row is begun.
 
     Returns:
-        the outcomes; with `more` another turn has been rung for.
+        the outcomes. `more` means that it has rung for another turn.
     """
     tally = Tally()
     with tracing.under(tracing.current().id), durability.working():
@@ -359,7 +359,7 @@ def take(
         if tally.counts:
             for outcome in queue.after(workspace_id):
                 tally.add(outcome)
-            # Beside a backlog no look is needed.
+            # With a backlog, the query is not needed.
             tally.more = not queues.ending.is_set() and (
                 (turn.is_over() and store.has_more) or queue.is_due(workspace_id, timezone.now())
             )
@@ -378,7 +378,7 @@ def _slot(queue: RowQueue[Any], store: Store) -> AbstractContextManager[HeldSlot
 
 
 def waiting(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue name, workspace id) wherever a row is due; one query for all queues."""
+    """Return (queue name, workspace id) for each pair with a due row, in one query."""
     parts = [
         queue.with_due(now).order_by().values_list(Value(queue.name), "pk")
         for queue in hooks.plugged().queues

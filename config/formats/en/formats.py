@@ -1,4 +1,4 @@
-"""Dates as everywhere on our pages: the year first, a clock of 24 hours, and the time zone."""
+"""The formats of our pages: the year first, a 24-hour clock, and the time zone."""
 
 DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i"
