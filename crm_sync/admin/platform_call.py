@@ -52,7 +52,7 @@ def _said(row: PlatformCall) -> SafeString | str:
 
 
 def _row(row: PlatformCall) -> SafeString | str:
-    """Link the row that the call was for; its page checks the permission."""
+    """Link the row that the call was for. Its page checks the permission."""
     label, _, key = row.about.partition(":")
     if not key:
         return EMPTY
@@ -65,7 +65,7 @@ def _row(row: PlatformCall) -> SafeString | str:
 
 @admin.register(PlatformCall)
 class PlatformCallAdmin(ReadOnlyAdmin):
-    """Calls that `models.call_log` writes; they are removed by age and number."""
+    """Calls that `models.call_log` writes. They are removed by age and number."""
 
     empty = Empty(
         "No call was kept",

@@ -38,7 +38,7 @@ Context = dict[str, Any]
 
 
 def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse:
-    """Show the user's own second factor; a POST sets it up, replaces or removes it."""
+    """Show the user's own second factor. A POST sets it up, replaces or removes it."""
     person = cast("User", request.user)
     if not second_factor.concerns(person):
         raise Http404
@@ -74,7 +74,7 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
 
 
 def _confirm(request: HttpRequest, person: User) -> Context:
-    """Accept the first code of an app; from then on each login needs a code."""
+    """Accept the first code of an app. From then on each login needs a code."""
     device = second_factor.begun(person, timezone.now())
     if device is None:
         messages.error(request, "Begin again: no app waits for its first code any more.")
@@ -147,7 +147,7 @@ def _note(request: HttpRequest, person: User, text: str) -> None:
 
 @admin.register(AuthenticatorApp)
 class SecondFactorAdmin(ReadOnlyAdmin):
-    """The people who have a second factor; a superuser removes it after the phone was lost."""
+    """The people who have a second factor. A superuser removes it after the phone was lost."""
 
     workspace_path = None
     empty = Empty(

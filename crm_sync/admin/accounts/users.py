@@ -106,7 +106,7 @@ class AfterPassword(_Screen):
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Return whether a request has the right password; if not, a message gives the reason."""
+    """Return whether a request has the right password. If not, a message gives the reason."""
     if request.method != "POST":
         return True
     if login.is_confirmed(request, request.POST.get(OWN, ""), timezone.now()):
@@ -175,7 +175,7 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
         return [path("sessions/", view, name="auth_user_sessions"), *super().get_urls()]
 
     def sessions_page(self, request: HttpRequest) -> HttpResponse:
-        """Show the user's own sessions; a POST ends one of them, or all except this one."""
+        """Show the user's own sessions. A POST ends one of them, or all except this one."""
         person, now = cast("User", request.user), timezone.now()
         if request.method == "POST":
             _end_sessions(request, person)

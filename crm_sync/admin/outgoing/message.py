@@ -66,7 +66,7 @@ class SubscriptionFilter(DropdownFilter):
 
 @admin.register(OutgoingMessage)
 class OutgoingMessageAdmin(ReadOnlyAdmin):
-    """Messages, each written with the change that it reports; a worker sends them."""
+    """Messages to other systems. They are written with the change that they report."""
 
     empty = Empty(
         "Nothing was sent",

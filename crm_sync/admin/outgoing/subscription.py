@@ -178,7 +178,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
     @action(description="Change the secret", permissions=["act"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Make a new secret; for a day, the old one also signs each message (POST only)."""
+        """Make a new secret. For a day, the old one also signs each message (POST only)."""
         rows = list(queryset[:2])
         if len(rows) != 1:
             messages.warning(request, "Change the secret of one subscription at a time.")

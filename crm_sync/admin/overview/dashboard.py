@@ -189,7 +189,7 @@ def _remedy(workspace: Any) -> str:
 
 
 def _stuck_events(person: Person, now: datetime) -> list[Attention]:
-    """Return the newest few; the tiles show the number of all."""
+    """Return the newest few. The tiles show the number of all."""
     stuck = (
         within(person, ReceivedEvent.objects.filter(Q(state__in=store.STUCK)))
         .select_related("workspace")

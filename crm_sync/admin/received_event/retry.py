@@ -62,7 +62,7 @@ class CauseFilter(DropdownFilter):
 
 
 def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
-    """Show the groups; a POST applies one group again or sets it aside."""
+    """Show the groups. A POST applies one group again or sets it aside."""
     if request.method == "POST":
         _act(admin, request)
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
@@ -118,7 +118,7 @@ def _listed(kind: str, about: str) -> str:
 def act_on_stuck(
     admin: ReadOnlyAdmin, request: HttpRequest, rows: QuerySet[ReceivedEvent], name: str
 ) -> tuple[int, str]:
-    """Run one of the `ACTIONS` on stuck events; return their number and a message."""
+    """Run one of the `ACTIONS` on stuck events and return their number and a message."""
     act, done, text = ACTIONS[name]
     # First the history: after the action, none of the rows is stuck (S17: who did what).
     admin.note(request, rows, done)

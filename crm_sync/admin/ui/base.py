@@ -61,7 +61,7 @@ if not TYPE_CHECKING:
         """An admin that rejects filter values that no column can hold, to avoid a 500."""
 
         def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-            """Return whether a list may be filtered by a value; if not, Django answers 400."""
+            """Return whether a list may be filtered by a value. If not, Django answers 400."""
             if "\x00" in str(value):  # PostgreSQL stores no NUL in a text
                 return False
             columns = {"pk", *(field.name for field in self.opts.get_fields())}

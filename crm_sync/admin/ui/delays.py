@@ -38,7 +38,7 @@ def delay(
     is_leased: bool = False,
     done: str = "read",
 ) -> str:
-    """Return when something of a workspace will be done; "" if a worker can do it at once.
+    """Return when something of a workspace will be done, "" if a worker can do it at once.
 
     Args:
         problem: the stored reason of the pause.

@@ -33,7 +33,7 @@ class ValueFilter(DropdownFilter):
 
 
 class ConditionFilter(DropdownFilter):
-    """Filter by one of a few conditions; an unknown value filters nothing.
+    """Filter by one of a few conditions. An unknown value filters nothing.
 
     Attributes:
         conditions: value in the address → its name, and its condition.

@@ -70,7 +70,7 @@ def ask_first(
     Args:
         title: what the action does, also the text of its button.
         text: the effect of the action.
-        back: the address of the link back; "" for the list.
+        back: the address of the link back, "" for the list.
     """
     kept = ("action", "select_across", helpers.ACTION_CHECKBOX_NAME)
     listed = reverse(f"admin:{screen.opts.app_label}_{screen.opts.model_name}_changelist")

@@ -39,7 +39,7 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
         return list(self.object_list[: self.per_page + 1])
 
     def page(self, number: int | str) -> "Page[Any]":
-        """Return a page; the first one may have been read for the count already."""
+        """Return a page. The first one may have been read for the count already."""
         if "beginning" in self.__dict__ and self.validate_number(number) == 1:
             return Page(self.beginning[: self.per_page], 1, self)
         found: Page[Any] = super().page(number)

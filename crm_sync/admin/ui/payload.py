@@ -17,7 +17,7 @@ def readable(body: bytes) -> tuple[str, bool]:
 
 
 def indented(text: str) -> str:
-    """Return JSON indented; a text that is not JSON, or was cut, is returned unchanged."""
+    """Return JSON indented. A text that is not JSON, or was cut, is returned unchanged."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -42,5 +42,5 @@ class ReadOnlyAdmin(ScopedAdmin):
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: nothing can be edited; viewers can open the page."""
+        """Return False: nothing can be edited. Viewers can open the page."""
         return False

@@ -51,7 +51,7 @@ class ScopedAdmin(ModelAdmin):
     """A screen of rows of the person's workspaces; for any other row it answers 404.
 
     Attributes:
-        workspace_path: the lookup from a row to its workspace; None if rows have no workspace.
+        workspace_path: the lookup from a row to its workspace, or None if rows have no workspace.
         is_of_many: whether a workspace has several of these rows; if so, each row shows its
             workspace.
     """
@@ -181,7 +181,7 @@ def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANG
 
 
 def offer_workspaces(person: Person, field: Any) -> None:
-    """Offer the workspaces of a person in a form field; a single one is selected (S12)."""
+    """Offer the workspaces of a person in a form field. A single one is selected (S12)."""
     field.queryset = own_workspaces(person)
     if field.queryset.count() == 1:
         field.empty_label = None

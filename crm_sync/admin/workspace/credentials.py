@@ -150,7 +150,7 @@ def _stored(known: Any) -> str:
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
-    """Return whether the platform accepts the credentials; if not, the form shows the reason."""
+    """Return whether the platform accepts the credentials. If not, the form shows the reason."""
     if form.cleaned_data["unchecked"]:
         return True
     try:

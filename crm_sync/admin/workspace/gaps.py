@@ -26,7 +26,7 @@ ROWS = 50  # of a page
 
 
 def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
-    """Show the gaps, unseen ones first; a POST marks one or all of them as seen."""
+    """Show the gaps, unseen ones first. A POST marks one or all of them as seen."""
     shown = opened(admin, request, workspace_id)
     gaps = Gap.objects.filter(workspace=workspace_id)
     can_act = admin.has_change_permission(request, shown)

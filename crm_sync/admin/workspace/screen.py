@@ -257,7 +257,7 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @action(description="Gaps seen", permissions=["act"])
     def see_gaps(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
-        """Mark all gaps as seen; they stay on the tab Gaps (POST only)."""
+        """Mark all gaps as seen. They stay on the tab Gaps (POST only)."""
         see(request, Gap.objects.filter(workspace__in=queryset.values("pk")))
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from crm_sync.webhook.configuration import GONE
 
 
 def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
-    """Load no secrets (S5); the annotations `has_…` show which ones exist.
+    """Load no secrets (S5). The annotations `has_…` show which ones exist.
 
     The empty string is stored unencrypted, so no key is needed.
     """

@@ -65,7 +65,7 @@ class PlatformWebhook:
 
 
 class NotNow(Exception):
-    """No call is made now; the message gives the reason."""
+    """No call is made now. The message gives the reason."""
 
 
 # Reasons to make no call.
@@ -75,7 +75,7 @@ REFUSED = (
 )
 
 
-# The action of each button; it returns the message of success.
+# The action of each button. It returns the message of success.
 def _configure(workspace: Workspace, posted: Mapping[str, str]) -> str:
     auth_type = posted.get("auth_type", "")
     configuration.configure(
@@ -118,7 +118,7 @@ CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
 
 
 def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
-    """Show the page; a POST reads from the platform, tests our address, or changes the webhook."""
+    """Show the page. A POST reads from the platform, tests our address, or changes the webhook."""
     shown = opened(admin, request, workspace_id)
     can_act = admin.has_change_permission(request, shown)
     extra: dict[str, Any] = {}
@@ -197,7 +197,7 @@ def _facts(shown: Any, monitor: WebhookMonitor | None) -> list[tuple[str, object
 
 # --- actions without a password, for one workspace or those selected in the list ---
 def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
-    """Set the webhooks as they should be; one message for each workspace shows the result."""
+    """Set the webhooks as they should be. One message for each workspace shows the result."""
     for workspace_id, slug in chosen.values_list("pk", "slug"):
         try:
             configuration.repair(Workspace.objects.get(pk=workspace_id), now=timezone.now())
