@@ -1,4 +1,4 @@
-"""Replays received events; a preview first shows what that would change (I22).
+"""Replays received events. A preview first shows what that would change (I22).
 
 A stuck event never had an effect, so its own row is made due again. A settled event keeps its row
 and its outcome. Its copy with the source *replay* goes through the inbox, where the newest event
@@ -43,7 +43,7 @@ class Preview:
     """The effect that a replay of one received event would have now.
 
     Attributes:
-        state: the state of the event after the replay; "" if it would not be replayed.
+        state: the state of the event after the replay, "" if it would not be replayed.
         changes: (name, before, after) of each mirrored fact, in words.
     """
 
@@ -139,7 +139,7 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
 
 
 def _left_alone(one: ReceivedEvent) -> Preview:
-    """Return why an event is not replayed; `_play` replaces this if it is replayed."""
+    """Return why an event is not replayed. `_play` replaces this if it is replayed."""
     if one.cleared_at is not None:
         return Preview(one, "", "Its bytes were removed after their retention time.")
     if one.state == State.RECEIVED:

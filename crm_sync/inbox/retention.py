@@ -1,4 +1,4 @@
-"""Removes bytes and headers of old received events; their rows stay (S23).
+"""Removes bytes and headers of old received events. Their rows stay (S23).
 
 A row still shows the event, its time and its effect. Its digests still identify a copy that comes
 by callback or by the history. An event that waits for a person keeps its bytes at any age.

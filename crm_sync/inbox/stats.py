@@ -32,9 +32,9 @@ class InboxStats:
     """The numbers of received and pending events, and how long they take.
 
     Attributes:
-        oldest: how long the oldest pending event has waited; None if there is none.
+        oldest: how long the oldest pending event has waited, or None if there is none.
         lag: the 95th percentile of the time from receiving to settling, for events of the last
-            hour; None if none was settled.
+            hour, or None if none was settled.
     """
 
     last_hour: int
@@ -46,7 +46,7 @@ class InboxStats:
 
 
 def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
-    """Return the figures of these events; a replay does not count as received."""
+    """Return the figures of these events. A replay does not count as received."""
     pending = rows.filter(state=State.RECEIVED)
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
     return InboxStats(
@@ -60,9 +60,9 @@ def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
 
 
 def received_since(rows: QuerySet[ReceivedEvent], since: datetime) -> int:
-    """Return the number of events received since then; a replay does not count as received."""
+    """Return the number of events received since then. A replay does not count as received."""
     # All states are listed, so that the index on (state, received_at) is enough, even for millions
-    # of rows. It does not contain `replay_of`; the few replays have their own index.
+    # of rows. It does not contain `replay_of`. The few replays have their own index.
     came = rows.filter(received_at__gte=since)
     return came.filter(state__in=State.values).count() - came.filter(**IS_REPLAY).count()
 
@@ -74,7 +74,7 @@ def by_hour(
 
     Args:
         hours: the start of each hour in UTC, the oldest first.
-        workspaces: the keys of the workspaces to count; None for all.
+        workspaces: the keys of the workspaces to count, or None for all.
     """
     if workspaces == []:
         return Counter()

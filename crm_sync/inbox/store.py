@@ -44,7 +44,7 @@ def store(
             row, or the bytes are not new, nothing is stored or counted, and False is returned.
 
     Returns:
-        True if it is new. False if the same bytes already wait for a worker or a person; then they
+        True if it is new. False if the same bytes already wait for a worker or a person. Then they
         are only counted.
 
     Raises:
@@ -65,14 +65,14 @@ def store(
     for _ in range(2):  # the row with the same bytes may have been settled in between
         has_message = _insert(columns, given)
         if has_message is not None:
-            # A worker may receive that message before this commit; then the tick rings (decision
+            # A worker may receive that message before this commit. Then the tick rings (decision
             # 9).
             if not has_message:
                 doorbell.ring(QUEUE, workspace_id)
             return True
         if given is not fast_sql.NOWHERE:
             return False
-        # Decision 11: a copy of a settled event gets its own row; the worker finds the duplicate.
+        # Decision 11: a copy of a settled event gets its own row. The worker finds the duplicate.
         known = ReceivedEvent.objects.filter(
             workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
         )
@@ -82,7 +82,7 @@ def store(
 
 
 def _insert(columns: Mapping[str, Any], given: fast_sql.Expression) -> bool | None:
-    """Return whether a message for the worker already waits; None if no row was inserted."""
+    """Return whether a message for the worker already waits, or None if no row was inserted."""
     # If the caller has a transaction, a failed INSERT must not break it.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
@@ -138,7 +138,7 @@ def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> i
 
 
 def set_aside(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
-    """Set stuck received events to ignored; their bytes and reasons are kept.
+    """Set stuck received events to ignored. Their bytes and reasons are kept.
 
     Returns:
         the number of changed events, without events that a worker holds.

@@ -1,4 +1,4 @@
-"""A signed mark that identifies our own test calls; it is valid for a minute."""
+"""A signed mark that identifies our own test calls. It is valid for a minute."""
 
 from django.core import signing
 

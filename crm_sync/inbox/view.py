@@ -1,4 +1,4 @@
-"""The callback endpoint: authenticate, limit, store, answer; nothing is parsed (§6.1, I15-I17)."""
+"""The callback endpoint: authenticate, limit, store, answer. Nothing is parsed (§6.1, I15-I17)."""
 
 import functools
 import logging
@@ -137,7 +137,7 @@ class WebhookView(APIView):
 
     @functools.cached_property
     def _body(self) -> bytes:
-        """The raw bytes, up to the limit; a wrong length raises CallbackRefusal.
+        """The raw bytes, up to the limit. A wrong length raises CallbackRefusal.
 
         A chunked body is complete here: `config.wsgi` has set its length. If the server does not
         decode chunks (Django's development server), the body is empty.

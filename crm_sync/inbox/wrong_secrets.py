@@ -29,10 +29,10 @@ class WrongSecrets:
         self._unnoted: dict[int, _Count] = {}
 
     def are_too_many(self, workspace_id: int, source: str, *, most: int, now: float) -> bool:
-        """Count a call; return whether it is over the limit of its source, or of all sources.
+        """Count a call and return whether it is over the limit of its source, or of all sources.
 
         Args:
-            most: the calls from one source in a minute; 0 for no limit.
+            most: the calls from one source in a minute, 0 for no limit.
             now: seconds of a monotonic clock.
         """
         if not most:
