@@ -16,11 +16,11 @@ class Attempt:
     """One attempt, as the platform records it.
 
     Attributes:
-        at: the time by the platform's clock; None if it cannot be read.
+        at: the time by the platform's clock, or None if it cannot be read.
         order: the order id in the payload, "" if there is none.
         answer: the status or the failure that the platform recorded, with our secrets masked.
         is_success: None if the record has no such value.
-        ours: the row of the event here, from any source; None if we did not receive it.
+        ours: the row of the event here, from any source, or None if we did not receive it.
     """
 
     at: datetime | None

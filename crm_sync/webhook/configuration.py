@@ -108,7 +108,7 @@ def repair(workspace: Workspace, *, now: datetime) -> Answer:
 
 
 def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None = None) -> Answer:
-    """Replace the secret; the old one stays valid for ten minutes (S6).
+    """Replace the secret. The old one stays valid for ten minutes (S6).
 
     Both are accepted before the platform gets the new one, so no callback in between is refused.
     After an unclear answer, both stay valid until a rotation succeeds. The next rotation sends the

@@ -22,7 +22,7 @@ class HistoryRecord:
 
     Attributes:
         key: its id, or a digest of the record if it has none.
-        at: the time of the attempt by the platform's clock; None if it cannot be read.
+        at: the time of the attempt by the platform's clock, or None if it cannot be read.
         payload: the event, None if the record has no JSON object.
     """
 
@@ -84,7 +84,7 @@ def in_order(records: Iterable[HistoryRecord]) -> list[HistoryRecord]:
 
 
 def moment(value: Any) -> datetime | None:
-    """Parse a timestamp; return None if it is invalid."""
+    """Parse a timestamp, or return None if it is invalid."""
     try:
         return read_moment("", value)
     except NotUnderstood:
@@ -99,7 +99,7 @@ def words(value: Any) -> str:
 
 
 def differences(theirs: Document, ours: Document) -> dict[str, dict[str, str]]:
-    """Compare the platform's configuration with ours; return name → both values.
+    """Compare the platform's configuration with ours and return name → both values.
 
     A value that the platform does not return is no difference. Header names are compared without
     case (§5.2).

@@ -51,7 +51,7 @@ class PollResult:
     Attributes:
         configuration: None if no webhook is configured (A20).
         as_of: the time by the platform's clock; by ours if the answer has no date.
-        records: the history, oldest first; None if there was no reason to read it.
+        records: the history, oldest first, or None if there was no reason to read it.
     """
 
     configuration: Document | None

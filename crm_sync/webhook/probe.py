@@ -36,7 +36,7 @@ def probe(workspace: Workspace) -> list[ProbeStep]:
     """Call our own callback address as the platform would, as far as possible from here.
 
     Returns:
-        the steps; the last one has the reason if no callback can arrive.
+        the steps. The last one has the reason if no callback can arrive.
     """
     if workspace.auth_type == Workspace.AuthType.NONE:
         return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
@@ -51,7 +51,7 @@ def probe(workspace: Workspace) -> list[ProbeStep]:
 
 
 def _call(workspace: Workspace, secret: str) -> tuple[int, str] | ProbeStep:
-    """Call once; return the answer, or a failed step if none of our endpoints answered."""
+    """Call once and return the answer, or a failed step if none of our endpoints answered."""
     carried, params = authentication.carrying(workspace, secret)
     headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
     url = workspace.callback_url

@@ -42,7 +42,7 @@ ACTION = ("ACTION_REQUIRED", "POWER_OF_ATTORNEY_REQUIRED")  # a status that name
 
 
 class NoSuchKind(Exception):
-    """The interface has no such event; the message lists the kinds."""
+    """The interface has no such event. The message lists the kinds."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"no event {kind!r}; there is: {', '.join(KINDS)}")

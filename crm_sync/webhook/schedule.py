@@ -1,4 +1,4 @@
-"""When the webhook and its history are polled; the module `poll` polls them.
+"""When the webhook and its history are polled. The module `poll` polls them.
 
 A poll runs every 15 seconds while something changes, else every 60. It runs at once after every
 fifth callback, when a worker starts, after a failure of ours, and after we have set the webhook

@@ -74,7 +74,7 @@ def received_event_of(workspace: Workspace, one: CallbackRequest) -> ReceivedEve
 
 
 def outcome(workspace: Workspace, one: CallbackRequest, *, seconds: float) -> ReceivedEvent | None:
-    """Wait at most `seconds` until a worker has applied it; the row may still be pending."""
+    """Wait at most `seconds` until a worker has applied it. The row may still be pending."""
     end = time.monotonic() + seconds
     while True:
         found = received_event_of(workspace, one)
