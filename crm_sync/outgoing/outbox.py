@@ -38,7 +38,7 @@ def tell(
     *,
     now: datetime,
 ) -> int:
-    """Write messages for each subscription that wants them; return their number.
+    """Write messages for each subscription that wants them and return their number.
 
     Call it inside the transaction of the change. Without a subscription it is one query.
 
@@ -97,7 +97,7 @@ def _row(
     return OutgoingMessage(
         workspace_id=workspace_id,
         subscription_id=subscription_id,
-        # Random, so that it does not reveal the number of messages; the standard forbids a full
+        # Random, so that it does not reveal the number of messages. The standard forbids a full
         # stop.
         message_id=f"msg_{secrets.token_hex(16)}",
         kind=message.kind,

@@ -15,7 +15,7 @@ GONE = 410
 
 
 def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datetime | None:
-    """Return when a message is tried again after this number of attempts; None to give up.
+    """Return when a message is tried again after this number of attempts, or None to give up.
 
     Its age decides, not its attempts: a person, or a receiver that is back, may have caused early
     attempts.

@@ -46,7 +46,7 @@ class Receiver:
     keys: Sequence[str]
 
     def send(self, message_id: str, payload: str, *, at: datetime) -> DeliveryResult:
-        """Send one message within the deadline of a call; a failure of the receiver is returned."""
+        """Send one message within the deadline of a call. A failure of the receiver is returned."""
         body = payload.encode()
         headers = signature.headers(message_id, body, self.keys, at=at)
         options = RequestOptions({"Content-Type": "application/json", **headers}, inside())

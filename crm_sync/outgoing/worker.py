@@ -1,4 +1,4 @@
-"""A worker sends the messages of a subscription; the subscription is the row that it claims.
+"""A worker sends the messages of a subscription. The subscription is the row that it claims.
 
 So one address has one worker and a few calls at a time, and an address that hangs delays no other.
 An address that accepts no message is paused, longer each time, and is then tried with one message.
@@ -141,7 +141,7 @@ def _receiver(key: int, now: datetime) -> Receiver:
 
 
 def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[DeliveryResult]:
-    """Send messages in parallel; the threads do not use the database."""
+    """Send messages in parallel. The threads do not use the database."""
 
     def send(one: OutgoingMessage) -> DeliveryResult:
         return receiver.send(one.message_id, one.payload, at=timezone.now())
@@ -158,7 +158,7 @@ def _write(
     *,
     now: datetime,
 ) -> SendingOutcome | None:
-    """Write the results of attempts; return an outcome if the turn must end."""
+    """Write the results of attempts and return an outcome if the turn must end."""
     row = claim.row
     gone = next((one for _, one in done if one.status == schedule.GONE), None)
     with transaction.atomic():
