@@ -1,1 +1,1 @@
-"""The shared parts of the HTTP API; each app has its own addresses."""
+"""The shared parts of the HTTP API. Each app has its own addresses."""

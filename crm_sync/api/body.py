@@ -15,7 +15,7 @@ DEEPEST = 40  # a document of a property has five levels
 
 
 class JsonObject(BaseParser):
-    """Parses a JSON object; it never reads more than the limit, for any `Content-Length`."""
+    """Parses a JSON object. It never reads more than the limit, for any `Content-Length`."""
 
     media_type = "application/json"
 

@@ -87,7 +87,7 @@ def _of_platform(error: SyncError) -> Refused:
 
 
 def _of_database(error: BaseException) -> Refused:
-    """Return what the caller can do while our database fails; the log has the reason."""
+    """Return what the caller can do while our database fails. The log has the reason."""
     log.error("the database did not take a call of the API: %s", str(error).strip())
     text = "The database does not answer now: repeat the call, with its key if it has one."
     return Refused(503, "database_unavailable", text, wait=PAUSE)
@@ -108,7 +108,7 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an error of ours in the same format; the log has its traceback."""
+    """Answer an error of ours in the same format. The log has its traceback."""
     if not request.path_info.startswith(PREFIX):
         return defaults.server_error(request)
     if isinstance(error := sys.exception(), DATABASE_AWAY):  # before the call reached a view

@@ -20,7 +20,7 @@ class TokenRate(BaseThrottle):
     """Counts calls in whole minutes, with one atomic increment each."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Count a call; if the cache fails, allow the call and log it."""
+        """Count a call. If the cache fails, allow the call and log it."""
         if not isinstance(request.auth, ApiToken):
             return True  # it is refused before anything is read
         now = time.time()

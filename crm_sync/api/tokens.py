@@ -24,7 +24,7 @@ def issue(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token; return its row, and the token, which cannot be read again.
+    """Create a token and return its row, and the token, which cannot be read again.
 
     Raises:
         IntegrityError: the workspace already has a token of this name, perhaps a revoked one.
@@ -44,7 +44,7 @@ def issue(
 
 
 def find(token: str, *, now: datetime) -> ApiToken | None:
-    """Return a valid token and store its use; None if it is unknown or invalid.
+    """Return a valid token and store its use, or None if it is unknown or invalid.
 
     The query searches for the digest, so its time reveals nothing about a token.
     """
@@ -59,7 +59,7 @@ def find(token: str, *, now: datetime) -> ApiToken | None:
 
 
 def revoke(tokens: QuerySet[ApiToken], *, now: datetime) -> int:
-    """Revoke these tokens; return how many were not revoked already."""
+    """Revoke these tokens and return how many were not revoked already."""
     return tokens.filter(revoked_at=None).update(revoked_at=now)
 
 

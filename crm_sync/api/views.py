@@ -73,7 +73,7 @@ class View(APIView):
 
 
 class Pages(CursorPagination):
-    """Pages that skip and repeat no row while rows are added or removed; all cost the same."""
+    """Pages that skip and repeat no row while rows are added or removed. All cost the same."""
 
     page_size = 100
     max_page_size = 500
