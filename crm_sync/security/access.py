@@ -28,12 +28,12 @@ def within(person: Person, rows: Rows, path: str = "workspace") -> Rows:
 
 
 def own_workspaces(person: Person) -> QuerySet[Workspace]:
-    """Return the workspaces of a person for a choice, sorted by slug; no secret is loaded (S5)."""
+    """Return the workspaces of a person for a choice, sorted by slug. No secret is loaded (S5)."""
     return within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
 
 
 def workspace_keys(person: Person) -> list[int] | None:
-    """Return the keys of the workspaces of a person; None for all workspaces.
+    """Return the keys of the workspaces of a person, or None for all workspaces.
 
     They are read once for each person object, which lives for one request.
     """

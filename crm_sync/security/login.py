@@ -28,7 +28,7 @@ WRONG = "This is not your password."
 
 
 def address(request: HttpRequest) -> str | None:
-    """Return the IP address of a login; None if there is none, for example with a socket."""
+    """Return the IP address of a login, or None if there is none, for example with a socket."""
     try:
         return str(ip_address(callers.source(request)))
     except ValueError:

@@ -16,7 +16,7 @@ class PerMinute:
         self._counts: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def add(self, key: Hashable, now: float) -> int:
-        """Count one; return the count of this window, with this one."""
+        """Count one and return the count of this window, with this one."""
         with self._lock:
             since, number = self._counts.pop(key, (now, 0))
             if now - since >= MINUTE:

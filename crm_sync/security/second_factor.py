@@ -27,7 +27,7 @@ from crm_sync.models import AuthenticatorApp
 from crm_sync.secrets import SecretUnreadable
 
 OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
-DIGITS = 6  # of a code of an app; a recovery code is longer
+DIGITS = 6  # of an app's code, which is shorter than a recovery code
 RECOVERY_CODES, BITS = 10, 80  # enough bits that nobody finds a code by its digest
 LENGTH = BITS // 5  # of a recovery code and of its digest, in base 32
 WAITS = timedelta(minutes=10)  # how long a new app waits for its first code
@@ -72,7 +72,7 @@ def without_blanks(code: str) -> str:
 
 
 def refusal(person: User, device: Any, code: str) -> str:
-    """Use up a code of a device; return why it is refused, or ""."""
+    """Use up a code of a device and return why it is refused, or ""."""
     if not code:
         return "Enter the code that your app shows, or a recovery code."
     if device is None:
@@ -97,7 +97,7 @@ def _span(seconds: float) -> str:
 
 # --- set up and remove ---
 def begin(person: User) -> Any:
-    """Make a device with a new secret; it is needed only after its first code."""
+    """Make a device with a new secret. It is needed only after its first code."""
     give_up(person)
     return AuthenticatorApp.objects.create(user=person, name="App", confirmed=False)
 
@@ -108,7 +108,7 @@ def give_up(person: User) -> None:
 
 
 def begun(person: User, now: datetime) -> Any:
-    """Return the device that waits for its first code; None if it has waited for too long."""
+    """Return the device that waits for its first code, or None if it has waited for too long."""
     waiting = AuthenticatorApp.objects.devices_for_user(person, confirmed=False)
     return waiting.filter(created_at__gt=now - WAITS).first()
 
@@ -133,7 +133,7 @@ def new_recovery_codes(person: User) -> list[str]:
 
 
 def digest(code: str) -> str:
-    """Return the stored digest of a recovery code (S5); a code of `addstatictoken` is unchanged."""
+    """Return the stored digest of a recovery code (S5). A code of `addstatictoken` is unchanged."""
     if len(code) != LENGTH:
         return code
     return _base32(sha256(code.encode()).digest()[: BITS // 8])

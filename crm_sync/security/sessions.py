@@ -32,7 +32,7 @@ NAME = 16  # characters of the name of a session, which does not reveal its key
 
 @dataclass(frozen=True)
 class Login:
-    """An open session of a person; pages show `name` instead of the secret key."""
+    """An open session of a person. Pages show `name` instead of the secret key."""
 
     key: str
     began_at: datetime
@@ -75,7 +75,7 @@ def _logins(person: User, now: datetime) -> Iterator[Login]:
 
 
 def end(person: User, names: set[str], now: datetime) -> int:
-    """End the sessions of a person with these names; return their number."""
+    """End the sessions of a person with these names and return their number."""
     keys = [one.key for one in logins(person, now) if one.name in names]
     return Session.objects.filter(pk__in=keys).delete()[0]
 
@@ -105,7 +105,7 @@ def keep(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
 
 def _is_by_a_person(request: HttpRequest) -> bool:
-    """Return whether a person made the request; pages that refresh themselves use `fetch`."""
+    """Return whether a person made the request. Pages that refresh themselves use `fetch`."""
     return request.method == "POST" or request.headers.get("Sec-Fetch-Dest") != "empty"
 
 
