@@ -33,7 +33,7 @@ class HealthReport:
     """The state of a kind of process, or of the broker, in words for people.
 
     Attributes:
-        remedy: what to do; "" if a process is alive.
+        remedy: what to do, "" if a process is alive.
     """
 
     kind: Heartbeat.Kind

@@ -173,7 +173,7 @@ def _not_told(now: datetime) -> Samples:
 
 
 def _by_slug(rows: Iterable[tuple[object, ...]]) -> Samples:
-    """Return rows as samples; the last column of a row is the figure."""
+    """Return rows as samples. The last column of a row is the figure."""
     return [(tuple(map(str, names)), float(str(value))) for *names, value in rows]
 
 
