@@ -36,7 +36,7 @@ class SyncCommand(BaseCommand):
             )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run the command; if something is not ready, end with one line about what to do."""
+        """Run the command. If something is not ready, end with one line about what to do."""
         try:
             return super().execute(*args, **options)
         except SecretUnreadable as error:

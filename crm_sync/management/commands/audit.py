@@ -32,7 +32,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Run all checks and print the results; the names of failed checks go to stderr."""
+        """Run all checks and print the results. The names of failed checks go to stderr."""
         with snapshot():
             results = self._results(options["slug"], walks=not options["quick"])
         broken = [result for result in results if not result.holds]

@@ -25,7 +25,7 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the choices; an event must match all that are given."""
+        """Add the choices. An event must match all that are given."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("--state", choices=ReceivedEvent.State.values, help="what became of it")

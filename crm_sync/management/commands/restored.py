@@ -14,7 +14,7 @@ NEXT = "Start web, workers and beat; `manage.py restored --status` says when bot
 
 
 class Command(SyncCommand):
-    """Marks all rows that must be read first; it changes nothing on the platform."""
+    """Marks all rows that must be read first. It changes nothing on the platform."""
 
     help = (
         "Run this after a backup of the database was restored. Everything is then read from the"
