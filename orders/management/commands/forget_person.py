@@ -32,7 +32,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Remove the data and print the places that are left; a dry run prints all places."""
+        """Remove the data and print the places that are left. A dry run prints all places."""
         try:
             person = find(options["who"])
         except ValueError as error:

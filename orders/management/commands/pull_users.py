@@ -43,7 +43,7 @@ class Command(SyncCommand):
             self.fail(f"{what}: {set_aside}; the log names them", PARTLY)
 
     def _pull(self, workspace: Workspace) -> dict[str, Any]:
-        """Read until no page is due any more; return the result."""
+        """Read until no page is due any more and return the result."""
         began = timezone.now()
         user_list.ask(workspace.pk, began)
         while True:
