@@ -125,7 +125,7 @@ class Command(SyncCommand):
 
 @contextmanager
 def _noticing_ctrl_c() -> Iterator[threading.Event]:
-    """Handle Ctrl-C, so that the import ends between two records; a second one ends it at once."""
+    """Handle Ctrl-C, so that the import ends between two records. A second one ends it at once."""
     pressed = threading.Event()
 
     def note(*_: object) -> None:
