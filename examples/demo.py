@@ -58,7 +58,7 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
 def run_alone(
     folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False
 ) -> int:
-    """Prepare the database, then run the processes; no other demo uses the folder."""
+    """Prepare the database, then run the processes. No other demo uses the folder."""
     for name, port in (("web", web_port), ("sandbox", sandbox_port)):
         if not is_free(port):
             text = f"port {port} ({name}) is taken: is the demo running already?"

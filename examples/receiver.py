@@ -35,7 +35,7 @@ def verified(headers: Mapping[str, str], body: bytes, secret: str) -> Any:
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Answers genuine messages with 204 at once; a real receiver works on them later."""
+    """Answers genuine messages with 204 at once. A real receiver works on them later."""
 
     secret = ""
     seen: set[str] = set()  # a real receiver uses a database

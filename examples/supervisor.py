@@ -59,7 +59,7 @@ class Process:
             os.killpg(self.running.pid, number)
 
     def has_ended(self) -> bool:
-        """Return whether it has ended; if so, kill its children."""
+        """Return whether it has ended. If so, kill its children."""
         if self.running.poll() is None:
             return False
         self.send(signal.SIGKILL)
