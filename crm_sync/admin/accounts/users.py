@@ -1,4 +1,4 @@
-"""Users and groups in the style of the admin; Django's own screens would be unstyled.
+"""Users and groups in the style of the admin. Django's own screens would be unstyled.
 
 A change of either can give somebody access, so each form needs the user's own password (S17).
 """

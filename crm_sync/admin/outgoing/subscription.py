@@ -214,7 +214,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
     @action(description="Disable", permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Send and write no more messages; pending ones are kept (POST only)."""
+        """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
         return self._switch(request, rows, "Disabled", is_enabled=False)
 

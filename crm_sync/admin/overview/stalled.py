@@ -104,7 +104,7 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
 
 
 def _restored(workspaces: list[Any], now: datetime) -> Iterable[Attention]:
-    """Yield a line for each restore since which both sides do not agree yet."""
+    """Yield a line for each restore if both sides do not agree yet."""
     together: dict[datetime, list[Any]] = {}
     for one in workspaces:
         if one.restored_at is not None and one.restored_at > now - RECENT:

@@ -150,7 +150,7 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
 def ask_to_replay(
     admin: ReadOnlyAdmin, request: HttpRequest, chosen: QuerySet[ReceivedEvent]
 ) -> HttpResponse | None:
-    """Show what a replay of the chosen events would do; replay them after a confirmation."""
+    """Show what a replay of the chosen events would do, or replay them once confirmed."""
     keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(keys) > MOST_REPLAYED:
         messages.error(

@@ -198,7 +198,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     def replay(
         self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]
     ) -> HttpResponse | None:
-        """Show what a replay would do; once confirmed, a worker does it (POST only)."""
+        """Show what a replay would do. Once confirmed, a worker does it (POST only)."""
         return ask_to_replay(self, request, queryset)
 
     @action(description="Apply again", permissions=["act"])

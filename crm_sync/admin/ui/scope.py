@@ -48,7 +48,7 @@ class OwnPage(NamedTuple):
 
 
 class ScopedAdmin(ModelAdmin):
-    """A screen of rows of the person's workspaces; for any other row it answers 404.
+    """A screen of rows of the person's workspaces. For any other row it answers 404.
 
     Attributes:
         workspace_path: the lookup from a row to its workspace, or None if rows have no workspace.
