@@ -18,7 +18,7 @@ from crm_sync.models import Workspace
 from crm_sync.work import fast_sql
 
 NOT_NEEDED = ("fixed_token", "client_secret")  # decrypting them would only take time
-# All columns that decide who may call and what is masked; secrets are still encrypted.
+# All columns that decide who may call and what is masked. Secrets are still encrypted.
 DECIDING = (
     *("auth_type", "auth_header_name", "auth_parameter_name", "callback_sources"),
     *("auth_secret", "previous_auth_secret", "previous_auth_secret_until"),

@@ -1,7 +1,7 @@
 """Pure functions for the cause of a stuck event: a kind, and the field or place it is about.
 
 Both are columns of the event (`problem_kind`, `cause`), and the admin groups by them. The words for
-them are made here, when they are shown; no text is parsed.
+them are made here, when they are shown. No text is parsed.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from crm_sync.platform.events import Fault
 
 LENGTH = 200  # characters of a cause
 EARLY = "EARLY"  # dated ahead of the clock (S11)
-ERROR = "ERROR"  # a bug of ours; its cause is the class of the exception and the function
+ERROR = "ERROR"  # a bug of ours: the cause is the class of the exception and the function
 OTHER = "OTHER"  # stored by an older version: the cause is the text itself
 WORDS: dict[str, str] = {
     Fault.NOT_JSON: "It is not JSON.",

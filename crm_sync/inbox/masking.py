@@ -10,7 +10,7 @@ ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-
 
 
 def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str, str]:
-    """Return the headers, each at most 1000 characters; mask the whole value if it has a secret."""
+    """Return the headers, cut to 1000 characters. A value with a secret is masked completely."""
     known = [secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret]
     secrets = [form for secret in known for form in written_forms(secret)]
     masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
