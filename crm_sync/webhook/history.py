@@ -52,7 +52,7 @@ class HistoryRecord:
 
 
 def record(document: Document) -> HistoryRecord:
-    """Parse one record; invalid values become None or empty (§2.2)."""
+    """Parse one record. Invalid values become None or empty (§2.2)."""
     status, success, headers = (document.get(key) for key in ("statusCode", "success", "headers"))
     key = document.get("id")
     return HistoryRecord(
