@@ -159,7 +159,7 @@ def remove(people: Iterable[int]) -> None:
 def gate(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Stop requests of sessions without the second factor; the API has no sessions."""
+    """Stop requests of sessions without the second factor. The API has no sessions."""
 
     def serve(request: HttpRequest) -> HttpResponse:
         has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
