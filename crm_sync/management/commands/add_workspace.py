@@ -20,7 +20,7 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the address and the credentials; secrets come only from the environment."""
+        """Add the address and the credentials. Secrets come only from the environment."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="a name for the workspace; cannot be changed later")
         parser.add_argument("--base-url", required=True, help="the platform's base address")

@@ -13,7 +13,7 @@ from crm_sync.observing.health import reports
 
 
 class Command(SyncCommand):
-    """Counts all rows twice and lists rows in a state that nobody ends; changes nothing."""
+    """Counts all rows twice and lists rows in a state that nobody ends, without changes."""
 
     help = (
         "Check that every received event, property, order and upload is counted once and is on its"

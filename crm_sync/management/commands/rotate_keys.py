@@ -22,7 +22,7 @@ class Command(SyncCommand):
     changes = True
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Encrypt all columns of secrets again; exit code 3 if some cannot be decrypted."""
+        """Encrypt all columns of secrets again. The exit code is 3 if some cannot be decrypted."""
         counts = {"encrypted": 0, "newest": 0}
         unreadable: list[str] = []
         for model, name in encrypted_columns():
