@@ -23,7 +23,7 @@ class MaterialCommand(SyncCommand):
     """
 
     def read_and_emit(self, name: str, value: str, which: Q, options: dict[str, Any]) -> None:
-        """Read the due sets among these, and print the materials of all.
+        """Read the due sets, and print the materials of all sets.
 
         Args:
             name, value: the owner of the sets, as a member of the JSON document.

@@ -16,7 +16,7 @@ SHOWN = 10  # places of a column
 
 
 class Command(SyncCommand):
-    """Removes a person; ends with exit code 3 if it could not remove everything."""
+    """Removes a person. The exit code is 3 if something is left."""
 
     help = (
         "Blank what is stored about a person: a photographer, a user of the platform, an account of"
