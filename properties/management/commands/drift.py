@@ -17,7 +17,7 @@ MOVED = {"ours": "never sent", "theirs": "changed there", "both": "changed on bo
 
 
 class Command(SyncCommand):
-    """Compares our desired documents with the platform; only `--repair` changes anything."""
+    """Compares our desired documents with the platform. Only `--repair` changes anything."""
 
     help = (
         "Read properties on the platform and say which differ, in which fields, and why. Exit code:"

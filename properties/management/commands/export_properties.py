@@ -31,7 +31,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Write the file; exit code 3 if the format cannot hold some properties."""
+        """Write the file. The exit code is 3 if the format cannot hold some properties."""
         path, wanted = options["file"], options["reference"]
         if path.suffix.lower() not in FORMATS:
             self.fail(f"{path.name}: the name must end with {', '.join(FORMATS)}", USAGE)

@@ -53,7 +53,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Import the file; exit code 3 if some records were refused, 1 if nothing was imported."""
+        """Import the file. Exit codes: 3 some records were refused, 1 nothing was imported."""
         workspace = self.workspace(options["slug"])
         sender = self._sender(workspace, options["sender"])
         try:

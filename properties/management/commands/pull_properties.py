@@ -37,7 +37,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Pull the properties; first finish an older walk that was stopped, then walk again."""
+        """Finish an older walk that was stopped, then walk the whole list."""
         workspace = self.workspace(options["slug"])
         older = Walk.objects.filter(workspace=workspace, finished_at=None).first()
         try:

@@ -46,7 +46,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Push, and print a line for each property; exit code 3 if some failed or wait."""
+        """Push, and print a line for each property. The exit code is 3 if some failed or wait."""
         workspace = self.workspace(options["slug"])
         rows = self._rows(workspace, options["reference"])
         if options["dry_run"]:
@@ -101,7 +101,7 @@ def _json(body: Any) -> str:
 
 
 def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
-    """Push these rows in this order; return their outcomes, without rows that a worker pushes."""
+    """Push these rows in this order. Return their outcomes, without rows that a worker pushes."""
     outcomes: dict[int, str] = {}
     for pk in keys:
         if (claim := _claim(pk)) is None:
@@ -118,7 +118,7 @@ def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
 
 
 def _claim(pk: int) -> Claim[Property] | None:
-    """Claim the row; wait for a worker that holds it. None if it did the work or still holds it."""
+    """Claim a row, or wait for its worker. None if that worker did the work or still holds it."""
     end = time.monotonic() + leases.LEASE.total_seconds()
     while time.monotonic() < end:
         claim = leases.claim(Property.objects.filter(pk=pk), now=timezone.now())
