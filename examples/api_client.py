@@ -36,7 +36,7 @@ class Api:
         self.http.headers["Authorization"] = f"Bearer {token}"
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the document of a successful answer; wait and repeat after 429 and 503.
+        """Return the document of a successful answer. Wait and repeat after 429 and 503.
 
         It is safe to repeat each call: PUT, PATCH and GET by their nature, a placement by its key.
         """
@@ -62,7 +62,7 @@ class Api:
 
 
 def main() -> int:
-    """Run the example; exit codes: 0 ordered, 1 not ordered."""
+    """Run the example. Exit codes: 0 ordered, 1 not ordered."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("reference")
     parser.add_argument("--user", required=True)

@@ -94,7 +94,7 @@ def run_alone(
 
 
 def kept(path: Path) -> str:
-    """Return the secret in the file; generate it at the first start."""
+    """Return the secret in the file, which the first start generates."""
     if not path.exists():
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(12))

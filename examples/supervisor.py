@@ -54,7 +54,7 @@ class Process:
             say(f"{self.prefix}{line.decode(errors='replace').rstrip()}")
 
     def send(self, number: int) -> None:
-        """Send a signal to it and its children; ignore processes that have ended."""
+        """Send a signal to it and its children, if they still run."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.running.pid, number)
 
