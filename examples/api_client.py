@@ -1,4 +1,4 @@
-"""A program that brings a property, waits until the platform has it, and orders photos for it.
+"""Create a property through the API, wait until the platform has it, and order photos for it.
 
 export CRM_API=https://crm.example.com/api/v1 CRM_TOKEN=crm_…
 python examples/api_client.py MH-2001 --user AGENT-1 --product GROUND_PHOTO
@@ -14,12 +14,12 @@ from urllib.parse import quote
 import requests
 
 TIMEOUT = 30  # seconds for one call
-PATIENCE = 120.0  # seconds until a worker must have done something
+PATIENCE = 120.0  # seconds to wait for a worker
 ENDED = ("PLACED", "FAILED", "UNCERTAIN")
 
 
 class ApiError(Exception):
-    """An answer of 400 and above: its status, its code, and what is wrong with which field."""
+    """An answer of 400 or above: its status, its code, and the invalid fields."""
 
     def __init__(self, status: int, said: dict[str, Any]) -> None:
         named = "".join(f"\n  {one['path']}: {one['message']}" for one in said["fields"])
@@ -28,7 +28,7 @@ class ApiError(Exception):
 
 
 class Api:
-    """The calls of one token."""
+    """The API for one token."""
 
     def __init__(self, base_url: str, token: str) -> None:
         self.base_url = base_url.rstrip("/")
@@ -36,9 +36,9 @@ class Api:
         self.http.headers["Authorization"] = f"Bearer {token}"
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the document of a good answer; wait where the API asks for it.
+        """Return the document of a successful answer. Wait and repeat after 429 and 503.
 
-        Each call may be repeated: PUT, PATCH and GET by their nature, a placement by its key.
+        It is safe to repeat each call: PUT, PATCH and GET by their nature, a placement by its key.
         """
         while True:
             answer = self.http.request(
@@ -52,7 +52,7 @@ class Api:
         return answer.json()
 
     def until(self, path: str, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
-        """Read until the member has one of these values, and return what was read."""
+        """Read until the member has one of these values or time is up; return the document."""
         end = time.monotonic() + PATIENCE
         while True:
             found: dict[str, Any] = self.call("GET", path)
@@ -62,7 +62,7 @@ class Api:
 
 
 def main() -> int:
-    """Exit codes: 0 ordered, 1 not."""
+    """Run the example. Exit codes: 0 ordered, 1 not ordered."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("reference")
     parser.add_argument("--user", required=True)
@@ -76,7 +76,7 @@ def main() -> int:
         "address": {"street": "River road 5", "postalCode": "3000", "locality": "Bern"},
     }
     wish = {"user": options.user, "products": options.products}
-    # Made from what the order is for, so that this program may die and be started again.
+    # The key depends only on the property, so this program can be killed and started again.
     key = f"photos-of-{quote(options.reference)}"
     try:
         api.call("PUT", path, home)

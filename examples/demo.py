@@ -1,10 +1,10 @@
 """Start the product and a sandbox of the platform on this machine, with embedded defaults.
 
-    python -m examples.demo            until Ctrl-C; what dies is started again, and a second start
-                                       goes on where this one stopped
+    python -m examples.demo            until Ctrl-C; processes that die are started again, and
+                                       the next start continues with the same data
     python -m examples.demo --smoke    on free ports, to a finished order, then checked and removed
 
-Exit code: with --smoke 0 when both sides agree, else 1.
+Exit code with --smoke: 0 if both sides agree, else 1.
 """
 
 import argparse
@@ -43,9 +43,9 @@ def main() -> int:
 
 
 def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False) -> int:
-    """Prepare the database, then run the processes until somebody stops them; start what dies."""
+    """Run the demo, unless another one uses the folder; return the exit code."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (folder / "demo.lock").open("wb") as lock:  # the system lets it go when this process ends
+    with (folder / "demo.lock").open("wb") as lock:  # the system releases it when this process ends
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -58,7 +58,7 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
 def run_alone(
     folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False
 ) -> int:
-    """Do that where no other demo has the folder."""
+    """Prepare the database, then run the processes. No other demo uses the folder."""
     for name, port in (("web", web_port), ("sandbox", sandbox_port)):
         if not is_free(port):
             text = f"port {port} ({name}) is taken: is the demo running already?"
@@ -94,7 +94,7 @@ def run_alone(
 
 
 def kept(path: Path) -> str:
-    """Return the secret in the file, which is generated at the first start."""
+    """Return the secret in the file, which the first start generates."""
     if not path.exists():
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(12))

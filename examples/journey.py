@@ -1,7 +1,7 @@
-"""The main job, as a person would do it: connect, import, push, configure, order, follow.
+"""The main job, as a person would do it: connect, configure, import, push, order, follow.
 
-Started by examples/demo.py beside web server, worker, beat and sandbox. Each step is a
-command that works the same against the real platform.
+examples/demo.py starts it with web server, worker, beat and sandbox. Each step is a command that
+works the same with the real platform.
 """
 
 import os
@@ -80,7 +80,7 @@ def make_admin() -> None:
 
 
 def follow(last: int) -> None:
-    """Print each line of the timeline after `last` as it is written, until Ctrl-C."""
+    """Print each new line of the timeline after `last`, until Ctrl-C."""
     from orders.models import StatusChange  # noqa: PLC0415 - Django is set up only now
 
     while True:
@@ -91,7 +91,7 @@ def follow(last: int) -> None:
             before = f"{change.previous} {change.previous_name}".strip()
             after = f"{change.new} {change.new_name}".strip()
             if before and change.previous == change.new:
-                continue  # only a name became known
+                continue  # only its name is new
             move = f"{before} → {after}" if before else after
             what = change.get_fact_display().lower()
             print(f"{change.order}{product}, {what}: {move}", flush=True)

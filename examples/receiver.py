@@ -1,8 +1,8 @@
-"""A receiver of messages in the standard library alone: it checks the signature, then prints.
+"""A receiver of messages with only the standard library: it checks the signature and prints.
 
     RECEIVER_SECRET=whsec_… python examples/receiver.py 8099
 
-What arrived before is known by its id: a message can come twice.
+A message can arrive twice, so the receiver remembers the ids.
 """
 
 import base64
@@ -16,18 +16,18 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-TOLERANCE = 300  # seconds that an attempt may be old
+TOLERANCE = 300  # maximum age of an attempt, in seconds
 
 
 def verified(headers: Mapping[str, str], body: bytes, secret: str) -> Any:
-    """Return the message; raise ValueError where it is not from who has the secret, or old."""
+    """Return the message; raise ValueError if its signature is wrong or it is too old."""
     name, at = headers["webhook-id"], headers["webhook-timestamp"]
     if abs(time.time() - int(at)) > TOLERANCE:
         raise ValueError("it is too old, or a clock is wrong")
     key = base64.b64decode(secret.removeprefix("whsec_"))
     digest = hmac.digest(key, f"{name}.{at}.".encode() + body, hashlib.sha256)
     ours = f"v1,{base64.b64encode(digest).decode()}"
-    # While the secret is changed there are two: one of them is enough.
+    # During a change of the secret there are two signatures: one of them is enough.
     given = headers["webhook-signature"].split(" ")
     if not any(hmac.compare_digest(one, ours) for one in given):
         raise ValueError("the signature is wrong")
@@ -35,13 +35,13 @@ def verified(headers: Mapping[str, str], body: bytes, secret: str) -> Any:
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Answers 204 to what is genuine, at once; the work is for later."""
+    """Answers genuine messages with 204 at once. A real receiver works on them later."""
 
     secret = ""
-    seen: set[str] = set()  # a database in earnest
+    seen: set[str] = set()  # a real receiver uses a database
 
     def do_POST(self) -> None:
-        """Take one message."""
+        """Receive one message."""
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         try:
             message = verified(self.headers, body, self.secret)  # type: ignore[arg-type]
@@ -55,11 +55,11 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Print messages alone."""
+        """Log nothing, so that only messages are printed."""
 
 
 def main() -> None:
-    """Serve on the port that is named."""
+    """Serve on the given port."""
     Receiver.secret = os.environ["RECEIVER_SECRET"]
     HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver).serve_forever()
 

@@ -1,4 +1,4 @@
-"""Did both sides end in the same state: our rows against the sandbox's own (make smoke)."""
+"""Checks that both sides end in the same state: our rows and the sandbox's (make smoke)."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Row = tuple[str, str, str, bool]  # what, here, there, fine
 
 
 def check(sandbox: str, *, limit: float) -> int:
-    """Wait until the order is finished and nothing is due, then print the table; 0 if all agree."""
+    """Wait until the order is finished and nothing is due, print a table; return 0 if all agree."""
     end = time.monotonic() + limit
     while time.monotonic() < end and not is_finished():
         time.sleep(0.5)
@@ -38,12 +38,12 @@ def is_finished() -> bool:
     order = Order.objects.first()
     if order is None or order.status != "COMPLETED" or turn.waiting(timezone.now()):
         return False
-    # A file that a worker has leased is not waiting, and not stored either.
+    # A leased file is not in `waiting`, but not stored yet either.
     return not MaterialFile.objects.filter(due_at__isnull=False).exists()
 
 
 def compare(state: dict[str, Any]) -> Iterator[Row]:
-    """Yield one row for each thing that has to be the same on both sides."""
+    """Yield one row for each thing that must be the same on both sides."""
     for row in Property.objects.order_by("pk"):
         there = state["properties"].get(str(row.platform_id), {})
         same = all(equal(name, value, there.get(name)) for name, value in row.desired.items())

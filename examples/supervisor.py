@@ -1,4 +1,4 @@
-"""Runs the processes of a Procfile side by side, and starts again what dies."""
+"""Runs the processes of a Procfile, and starts them again if they die."""
 
 import os
 import signal
@@ -13,9 +13,9 @@ from types import FrameType
 from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-SOON = 10.0  # seconds after its start: who ends within them did not start well
-TRIES = 3  # such starts in a row, then there is no point in another
-STOP_WITHIN = 5.0  # seconds, then what still runs is killed
+SOON = 10.0  # seconds; a process that ends within them did not start well
+TRIES = 3  # such starts in a row before it gives up
+STOP_WITHIN = 5.0  # seconds, then processes that still run are killed
 INTERVAL = 0.1  # seconds between two checks
 
 
@@ -27,16 +27,16 @@ def commands(procfile: Path) -> dict[str, str]:
 
 
 class Process:
-    """One process of the Procfile, and what it started: they end together."""
+    """One process of the Procfile, with its child processes: they end together."""
 
     def __init__(self, name: str, command: str, environment: Mapping[str, str], width: int) -> None:
         self.name, self.command, self.environment = name, command, environment
         self.prefix = f"{name:{width}} | "
-        self.failures = 0  # starts in a row after which it ended soon
+        self.failures = 0  # starts in a row after which it ended within `SOON`
         self.start()
 
     def start(self) -> None:
-        """Start it, tied to us."""
+        """Start it so that it ends with us."""
         tied = [sys.executable, str(ROOT / "examples" / "tied.py"), str(os.getpid())]
         self.started_at = time.monotonic()
         self.running = subprocess.Popen(
@@ -54,12 +54,12 @@ class Process:
             say(f"{self.prefix}{line.decode(errors='replace').rstrip()}")
 
     def send(self, number: int) -> None:
-        """Signal it and all that it started; what has ended already is left alone."""
+        """Send a signal to it and its children, if they still run."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.running.pid, number)
 
     def has_ended(self) -> bool:
-        """Tell whether it ended; then what it left behind is killed."""
+        """Return whether it has ended. If so, kill its children."""
         if self.running.poll() is None:
             return False
         self.send(signal.SIGKILL)
@@ -67,16 +67,16 @@ class Process:
 
     @property
     def ending(self) -> str:
-        """How it ended, as a person reads it."""
+        """How it ended, in words for a person."""
         code = self.running.returncode
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
 class Supervisor:
-    """Several processes until somebody stops them, one of them ends all, or one does not start.
+    """Runs several processes until a person stops them, or one of them ends or fails to start.
 
     Args:
-        restarts: start again what dies; without it the first that ends stops the others.
+        restarts: start processes again if they die; if False, the first one that ends stops all.
     """
 
     def __init__(self, procfile: Path, environment: Mapping[str, str], *, restarts: bool) -> None:
@@ -94,7 +94,10 @@ class Supervisor:
         self.is_stopped = True
 
     def run(self, *, limit: float | None = None) -> int:
-        """Watch them to the end; its exit code: 0 stopped by a person, 1 too late or no start."""
+        """Watch the processes to the end, and return an exit code.
+
+        0: a person stopped them. 1: too late, or one failed to start. Without restarts, the code of
+        the first process that ended."""
         end = None if limit is None else time.monotonic() + limit
         try:
             while not self.is_stopped:
@@ -114,7 +117,7 @@ class Supervisor:
         return (process for process in self.processes if process.has_ended())
 
     def _after(self, process: Process) -> int | None:
-        """Start it again, or give the exit code of all."""
+        """Start an ended process again, or return the exit code of the supervisor."""
         name, soon = process.name, time.monotonic() < process.started_at + SOON
         if not self.restarts:
             say(f"{name} ended ({process.ending}): all end")
@@ -143,7 +146,7 @@ class Supervisor:
 
 
 def say(text: str, file: TextIO | None = None) -> None:
-    """Print a line at once, and whole: several threads print."""
+    """Print a whole line at once, because several threads print."""
     file = file or sys.stdout
     file.write(f"{text}\n")
     file.flush()

@@ -1,7 +1,7 @@
 """python examples/tied.py PID COMMAND…: run a command that ends with the process that started it.
 
-Also when that one is killed with -9 and can stop nothing itself. Only Linux can do that; elsewhere
-the command runs all the same.
+It ends even if that process is killed with -9 and cannot stop it. This works only on Linux; on
+other systems the command runs without it.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent: int, command: list[str]) -> None:
-    """Become the command."""
-    with contextlib.suppress(OSError, AttributeError):  # no Linux
+    """Replace this process with the command."""
+    with contextlib.suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == parent:  # else it died before we were tied to it
+    if os.getppid() == parent:  # else the parent died before the call above
         os.execvp(command[0], command)  # noqa: S606 - its arguments are ours
 
 

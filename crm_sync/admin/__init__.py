@@ -1,4 +1,4 @@
-"""The admin screens of the platform side: connections, what came, schedules, accounts."""
+"""The admin screens of the platform side: connections, received events, schedules, accounts."""
 
 from django.contrib import admin
 

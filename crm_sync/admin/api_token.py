@@ -35,7 +35,7 @@ USUAL_LIFE = timedelta(days=365)
 
 
 class TokenForm(forms.Form):
-    """For which program a token is, what it may do, and until when."""
+    """The program that gets a token, its scopes, and the last day."""
 
     workspace = forms.ModelChoiceField(Workspace.objects.none(), widget=UnfoldAdminSelectWidget)
     name = forms.CharField(
@@ -65,7 +65,7 @@ class TokenForm(forms.Form):
 
     @property
     def scopes(self) -> list[str]:
-        """What was ticked."""
+        """The scopes that were ticked."""
         every = (one.name for one in hooks.plugged().api_scopes)
         return [name for name in every if self.cleaned_data.get(name)]
 
@@ -94,7 +94,7 @@ class TokenForm(forms.Form):
 
 
 def state(token: ApiToken, now: datetime) -> SafeString:
-    """Show whether a program can use it."""
+    """Show whether a program can use the token."""
     if token.revoked_at is not None:
         return badge("Revoked")
     if token.is_valid(now):
@@ -104,14 +104,14 @@ def state(token: ApiToken, now: datetime) -> SafeString:
 
 
 def meanings(token: ApiToken) -> list[str]:
-    """Return what it may do, in words."""
+    """Return the meaning of each scope of a token."""
     known = {one.name: one.meaning for one in hooks.plugged().api_scopes}
     return [known.get(name, name) for name in token.scopes]
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin):
-    """No token is shown twice, and none is deleted."""
+    """The API tokens. No token is shown twice, and none is deleted."""
 
     empty = Empty(
         "No program has a token",
@@ -137,12 +137,12 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
-        """Leave the digest where it is."""
+        """Do not load the digest."""
         rows = super().get_queryset(request).select_related("created_by")
         return rows.defer("token_digest", "created_by__password")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Operators create them."""
+        """Allow operators to create tokens."""
         return request.user.has_perm("crm_sync.add_apitoken")
 
     def add_view(
@@ -151,7 +151,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Create a token and show it this once (POST)."""
+        """Create a token and show it once (POST)."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         person = cast("User", request.user)
@@ -184,7 +184,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
 
     @action(description="Revoke", permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        """Refuse them from now on (POST only)."""
+        """Revoke the tokens (POST only)."""
         rows = ApiToken.objects.filter(pk__in=[row.pk for row in queryset], revoked_at=None)
         self.note(request, rows, "Revoked.")
         count = tokens.revoke(rows, now=timezone.now())

@@ -1,4 +1,4 @@
-"""The calls to the platform that were kept: request, answer and duration."""
+"""The logged calls to the platform: request, answer and duration."""
 
 from typing import Any
 
@@ -46,26 +46,26 @@ def _result(row: PlatformCall) -> SafeString:
 
 
 def _said(row: PlatformCall) -> SafeString | str:
-    """Show what the platform said of what went wrong, or else what went wrong."""
+    """Show the platform's own words about the problem, or else our sentence."""
     text = row.problem.words or explain(row.problem).sentence
     return shortened(text, 120) if text else ""
 
 
 def _row(row: PlatformCall) -> SafeString | str:
-    """Link the row that was worked on; its page says who may see it."""
+    """Link the row that the call was for. Its page checks the permission."""
     label, _, key = row.about.partition(":")
     if not key:
         return EMPTY
     try:
         name = apps.get_model(label)._meta.verbose_name
-    except (LookupError, ValueError):  # of an app that is no longer installed
+    except (LookupError, ValueError):  # the app is no longer installed
         name = label.partition(".")[2]
     return link(page_at(label, key), f"{name} {key}")
 
 
 @admin.register(PlatformCall)
 class PlatformCallAdmin(ReadOnlyAdmin):
-    """Written by `models.call_log`; removed by age and number."""
+    """Calls that `models.call_log` writes. They are removed by age and number."""
 
     empty = Empty(
         "No call was kept",
@@ -86,7 +86,7 @@ class PlatformCallAdmin(ReadOnlyAdmin):
     when = moment_column("when", "at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the bodies out of the list."""
+        """Do not load the bodies."""
         return super().get_queryset(request).defer("sent", "answer")
 
     def page_context(self, request: HttpRequest, call: Any) -> dict[str, Any]:

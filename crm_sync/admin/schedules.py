@@ -1,4 +1,4 @@
-"""The schedules of django-celery-beat in the admin's look; solar and clocked ones are left out."""
+"""The schedules of django-celery-beat in the style of the admin, without solar and clocked ones."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask,
 
 
 class TaskSelect(UnfoldAdminSelectWidget, TaskSelectWidget):  # type: ignore[misc]
-    """The list of registered tasks."""
+    """A select with the registered tasks."""
 
 
 class ScheduleForm(PeriodicTaskForm):  # type: ignore[misc]
-    """Beat's own form, its two inputs for the task in our look."""
+    """The form of django-celery-beat, with our style for its two inputs of the task."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,7 +37,7 @@ class ScheduleForm(PeriodicTaskForm):  # type: ignore[misc]
 
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc]
-    """What runs when; what an operator edits here stays."""
+    """The periodic tasks. The edits of an operator are kept."""
 
     form = ScheduleForm
     list_display = ("name", "enabled", "scheduler", "last_run_at")
@@ -57,17 +57,17 @@ class PeriodicTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc
     )
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Beat lets whoever may view enable, disable and run tasks: ours are for editors (S17)."""
+        """Allow actions only to editors (S17): django-celery-beat gives them to viewers too."""
         return dict(super().get_actions(request)) if self.has_change_permission(request) else {}
 
 
 @admin.register(IntervalSchedule)
 class IntervalScheduleAdmin(ModelAdmin):
-    """Every so many seconds, minutes, hours."""
+    """Schedules with a fixed interval."""
 
 
 @admin.register(CrontabSchedule)
 class CrontabScheduleAdmin(BeatCrontabScheduleAdmin, ModelAdmin):  # type: ignore[misc]
-    """At set times."""
+    """Schedules at set times."""
 
     inlines = ()

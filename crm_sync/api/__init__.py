@@ -1,1 +1,1 @@
-"""What all calls of the HTTP API share; each app has its own addresses."""
+"""The shared parts of the HTTP API. Each app has its own addresses."""

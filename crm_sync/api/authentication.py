@@ -1,4 +1,4 @@
-"""Who calls the API: a token in the header, and what it may do (S12)."""
+"""Authenticates calls of the API by a token in the header, and checks its scopes (S12)."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from crm_sync.models import ApiToken
 
 
 class BearerToken(BaseAuthentication):
-    """Only `Authorization: Bearer crm_…`: no session and no query (S3)."""
+    """Accepts only `Authorization: Bearer crm_…`, no session and no query (S3)."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiToken] | None:
-        """Return the token of a call; None without one.
+        """Return the token of a call, None without one.
 
         Raises:
-            AuthenticationFailed: it is not known, revoked or has expired.
+            AuthenticationFailed: the token is unknown, revoked or expired.
         """
         scheme, _, said = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
@@ -32,26 +32,26 @@ class BearerToken(BaseAuthentication):
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
-        """Name the scheme, so that a call without a token is answered 401."""
+        """Return the scheme, so that a call without a token is answered with 401."""
         return "Bearer"
 
 
 class IsKnown(BasePermission):
-    """The call has a token, with any scope."""
+    """A permission for calls with a token of any scope."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Tell whether it has."""
+        """Return whether the call has a token."""
         return isinstance(request.auth, ApiToken)
 
 
 class HasScope(BasePermission):
-    """The token has the scope that the view names for the method."""
+    """A permission for tokens with the scope that the view requires for the method."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Tell whether it has.
+        """Return whether the token has the scope.
 
         Raises:
-            MethodNotAllowed: the view names no scope for the method, so it is for nobody.
+            MethodNotAllowed: the view has no scope for the method, so nobody may call it.
         """
         if not isinstance(request.auth, ApiToken):
             return False
@@ -63,11 +63,11 @@ class HasScope(BasePermission):
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the schema describes the token."""
+    """The description of the token in the schema."""
 
     target_class = BearerToken
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """Return the scheme as OpenAPI writes it."""
+        """Return the scheme in the format of OpenAPI."""
         return {"type": "http", "scheme": "bearer", "bearerFormat": "crm_…"}

@@ -1,4 +1,4 @@
-"""What a call may send: a JSON object, of a bounded size and depth (S7)."""
+"""Parses the body of a call: a JSON object of limited size and depth (S7)."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -15,7 +15,7 @@ DEEPEST = 40  # a document of a property has five levels
 
 
 class JsonObject(BaseParser):
-    """Reads at most the limit, whatever `Content-Length` says."""
+    """Parses a JSON object. It never reads more than the limit, for any `Content-Length`."""
 
     media_type = "application/json"
 
@@ -25,11 +25,11 @@ class JsonObject(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the object.
+        """Return the parsed object.
 
         Raises:
-            TooLarge: it has more bytes than API_BODY_LIMIT.
-            ParseError: it is not a JSON object, or holds too many levels.
+            TooLarge: the body has more bytes than API_BODY_LIMIT.
+            ParseError: the body is not a JSON object, or has too many levels.
         """
         limit = settings.API_BODY_LIMIT
         if "Transfer-Encoding" in (parser_context or {})["request"].headers:
@@ -63,10 +63,10 @@ def _members(value: object) -> list[object]:
 
 
 class Strict(Serializer[Any]):
-    """Refuses a member of a body that it does not know, instead of ignoring it."""
+    """Rejects unknown members of a body, instead of ignoring them."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the values if every name is known."""
+        """Return the values if all names are known."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             raise ValidationError(dict.fromkeys(sorted(unknown), "There is no such field."))
         return super().to_internal_value(data)

@@ -1,4 +1,4 @@
-"""The shape of every error of the API: `code`, `message`, and a list of `fields`."""
+"""The format of all errors of the API: `code`, `message`, and a list of `fields`."""
 
 import logging
 import sys
@@ -18,14 +18,15 @@ from crm_sync.platform.problems import explain
 log = logging.getLogger(__name__)
 
 PREFIX = "/api/"
-PAUSE = 30  # seconds of `Retry-After` where the platform names none, and of our database
-# It is down, locked or full; PostgreSQL calls a write to a standby an internal error.
+PAUSE = 30  # seconds of `Retry-After` if the platform sends none, or if our database fails
+# The database is down, locked or full. PostgreSQL reports a write to a standby as an internal
+# error.
 DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 Fields = Iterable[tuple[str, str]]  # path and message
 
 
 class Refused(exceptions.APIException):
-    """A call that is refused: status, code, message, the fields that are wrong, a `Retry-After`."""
+    """A refused call: status, code, message, the invalid fields, a `Retry-After`."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ def document(code: str, message: str, fields: Fields = ()) -> dict[str, Any]:
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Answer an error that a view raised; None for an error of ours."""
+    """Return the response for an error in a view, None for an error of ours."""
     if isinstance(error, SyncError):
         error = _of_platform(error)
     elif isinstance(error, DATABASE_AWAY):
@@ -74,7 +75,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def _of_platform(error: SyncError) -> Refused:
-    """Return what the caller can do about an answer of the platform."""
+    """Return what the caller can do after an error of the platform."""
     text = str(explain(error, is_repeated=False))
     if isinstance(error, RejectedError):
         fields = [(field.path, field.message) for field in error.fields]
@@ -86,14 +87,14 @@ def _of_platform(error: SyncError) -> Refused:
 
 
 def _of_database(error: BaseException) -> Refused:
-    """Return what the caller can do while our database takes nothing; the log has the reason."""
+    """Return what the caller can do while our database fails. The log has the reason."""
     log.error("the database did not take a call of the API: %s", str(error).strip())
     text = "The database does not answer now: repeat the call, with its key if it has one."
     return Refused(503, "database_unavailable", text, wait=PAUSE)
 
 
 def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and message of what a serializer found."""
+    """Yield path and message of each error of a serializer."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             is_whole = name == "non_field_errors"
@@ -107,10 +108,10 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an error of ours in the same shape; the log has its traceback."""
+    """Answer an error of ours in the same format. The log has its traceback."""
     if not request.path_info.startswith(PREFIX):
         return defaults.server_error(request)
-    if isinstance(error := sys.exception(), DATABASE_AWAY):  # before a view had the call
+    if isinstance(error := sys.exception(), DATABASE_AWAY):  # before the call reached a view
         away = _of_database(error)
         body = document("database_unavailable", str(away.detail))
         return JsonResponse(body, status=503, headers={"Retry-After": str(PAUSE)})

@@ -1,4 +1,4 @@
-"""What the description of the API says of every call alike."""
+"""Parts of the API description that are the same for all calls."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ ERROR = {
 
 
 def completed(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the shape of errors, and what a call does where it is folded.
+    """Add the format of errors, and a summary of each call for the folded view.
 
-    An answer has all of its members, even if a row may leave them empty; a call that takes a body
-    needs one.
+    An answer always has all of its members, even if they can be empty. A call that accepts a body
+    requires one.
     """
     schemas = result["components"]["schemas"]
     for name, schema in schemas.items():

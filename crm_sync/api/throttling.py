@@ -1,4 +1,4 @@
-"""How many calls a token may make in a minute, over all processes that share the cache."""
+"""Limits the calls of a token in a minute, over all processes that share the cache."""
 
 import logging
 import time
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 
 
 class TokenRate(BaseThrottle):
-    """Counts calls in whole minutes: one atomic increment each."""
+    """Counts calls in whole minutes, with one atomic increment each."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Count a call; if the cache fails, the call is allowed, and the log says so."""
+        """Count a call. If the cache fails, allow the call and log it."""
         if not isinstance(request.auth, ApiToken):
-            return True  # refused before anything is read
+            return True  # it is refused before anything is read
         now = time.time()
         self.left = MINUTE - now % MINUTE
         key = f"api:{request.auth.pk}:{now // MINUTE:.0f}"
@@ -30,7 +30,7 @@ class TokenRate(BaseThrottle):
             cache = caches["api"]
             cache.add(key, 0, timeout=2 * MINUTE)
             return bool(cache.incr(key) <= settings.API_CALLS_A_MINUTE)
-        except (RedisError, ValueError) as error:  # ValueError: it was removed in between
+        except (RedisError, ValueError) as error:  # ValueError: the key was removed in between
             log.warning("a call of the API was not counted: %s", error)
             return True
 

@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 
 from crm_sync.models import ApiToken, Workspace
 
-BEGINNING = "crm_"  # lets secret scanners and our log recognise a token
-SHOWN = 10  # characters of a token by which people tell it from others
+BEGINNING = "crm_"  # secret scanners and our log recognise a token by it
+SHOWN = 10  # characters of a token that people see
 PACE = timedelta(minutes=1)  # between two writes of `last_used_at`
 
 
@@ -24,10 +24,10 @@ def issue(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token; return its row and the token, which cannot be read again.
+    """Create a token and return its row, and the token, which cannot be read again.
 
     Raises:
-        IntegrityError: the workspace has a token of this name, perhaps a revoked one.
+        IntegrityError: the workspace already has a token of this name, perhaps a revoked one.
     """
     token = BEGINNING + secrets.token_urlsafe(32)
     row = ApiToken.objects.create(
@@ -44,9 +44,9 @@ def issue(
 
 
 def find(token: str, *, now: datetime) -> ApiToken | None:
-    """Return the valid token and note its use; None if it is unknown or not valid.
+    """Return a valid token and store its use, or None if it is unknown or invalid.
 
-    The digest is looked up, so the time of the query reveals nothing about a token.
+    The query searches for the digest, so its time reveals nothing about a token.
     """
     mine = ApiToken.objects.filter(token_digest=_digest(token))
     row = mine.select_related("created_by").first()
@@ -59,7 +59,7 @@ def find(token: str, *, now: datetime) -> ApiToken | None:
 
 
 def revoke(tokens: QuerySet[ApiToken], *, now: datetime) -> int:
-    """Refuse these tokens from now on; return how many were not revoked before."""
+    """Revoke these tokens and return how many were not revoked already."""
     return tokens.filter(revoked_at=None).update(revoked_at=now)
 
 

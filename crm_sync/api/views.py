@@ -1,4 +1,4 @@
-"""What all views of the API share: the workspace of the token, pages, unknown addresses."""
+"""The shared parts of all views of the API: workspace of the token, pages, unknown addresses."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -25,7 +25,7 @@ class View(APIView):
     """A view of the API.
 
     Attributes:
-        scopes: method to the scope that it needs; any other method is refused.
+        scopes: method → required scope; any other method is refused.
     """
 
     scopes: dict[str, str] = {}
@@ -43,12 +43,12 @@ class View(APIView):
     def written(
         self, read: str, whole: Callable[[], Response], headers: dict[str, str] | None = None
     ) -> Response:
-        """Answer a write: all of the row for a token that may read it, else 204 (S12).
+        """Answer a write: with the whole row if the token may read it, else with 204 (S12).
 
         Args:
-            read: the scope that reads the row.
-            whole: makes the answer with all of it.
-            headers: what was written, of both answers: its revision or its address.
+            read: the scope for reading the row.
+            whole: returns the response with the whole row.
+            headers: headers of both responses, such as the revision or the address.
         """
         response = whole() if read in self.token.scopes else Response(status=204)
         for name, value in (headers or {}).items():
@@ -56,7 +56,7 @@ class View(APIView):
         return response
 
     def check_permissions(self, request: Request) -> None:
-        """Count the call before it may be refused: who guesses at scopes is counted, too."""
+        """Count the call before it may be refused, so that guesses at scopes are counted too."""
         super().check_throttles(request)
         super().check_permissions(request)
 
@@ -64,16 +64,16 @@ class View(APIView):
         """Do nothing: `check_permissions` has counted the call."""
 
     def get_exception_handler(self) -> Any:
-        """Answer every error in one shape."""
+        """Return the handler that answers all errors in one format."""
         return errors.handle
 
     def within(self, rows: Rows, path: str = "workspace") -> Rows:
-        """Return those of the rows that belong to the workspace of the token (S12)."""
+        """Return the rows of the workspace of the token (S12)."""
         return rows.filter(**{path: self.token.workspace_id})
 
 
 class Pages(CursorPagination):
-    """Pages that skip and repeat nothing while rows come and go; each costs the same."""
+    """Pages that skip and repeat no row while rows are added or removed. All cost the same."""
 
     page_size = 100
     max_page_size = 500
@@ -81,11 +81,11 @@ class Pages(CursorPagination):
     ordering = "pk"
 
     def get_paginated_response(self, data: Any) -> Response:
-        """Answer the items and the address of the next page, null on the last one."""
+        """Return the items and the address of the next page, null on the last page."""
         return Response({"items": data, "next": self.get_next_link()})
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Describe that."""
+        """Return the schema of such a page."""
         following = {"type": ["string", "null"], "format": "uri"}
         return {
             "type": "object",
@@ -102,10 +102,10 @@ class NewestFirst(Pages):
 
 @extend_schema(exclude=True)
 class Nowhere(View):
-    """An unknown address, answered in the shape of every error."""
+    """The view of unknown addresses, which answers in the format of all errors."""
 
     permission_classes = (IsKnown,)
 
     def http_method_not_allowed(self, request: Any, *_: Any, **__: Any) -> Any:
-        """Raise 404, whatever the method."""
+        """Raise 404 for any method."""
         raise Http404

@@ -1,1 +1,1 @@
-"""A callback: let in, stored, applied, played again. No call to the platform."""
+"""Callbacks are authenticated, stored, applied and replayed. There is no call to the platform."""

@@ -1,7 +1,7 @@
-"""Received events are applied, many in one transaction (decision 13, I31).
+"""Applies received events, many in one transaction (decision 13, I31).
 
-If something fails, the transaction is rolled back, and each event is applied in one of its own. So
-a bad event neither loses nor delays the others.
+If one fails, the transaction is rolled back, and each event is applied in its own transaction. So a
+bad event does not lose or delay the others.
 """
 
 import logging
@@ -26,7 +26,7 @@ from crm_sync.work.queues import RowOutcome
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 8  # after that the received event waits for a person, with its reason
+MAX_ATTEMPTS = 8  # after that the received event waits for a person
 State = ReceivedEvent.State
 Columns = dict[str, Any]
 NO_PROBLEM = {"problem_kind": "", "cause": ""}
@@ -37,8 +37,8 @@ class Parsed:
     """A claimed row of a received event, with its parsed event.
 
     Attributes:
-        event: None if the bytes are no event.
-        end: the final columns of the row if nothing is to be applied, else empty.
+        event: None if the bytes are not an event.
+        end: the final columns of the row if there is nothing to apply, else empty.
     """
 
     claim: Claim[ReceivedEvent]
@@ -57,13 +57,13 @@ def settle(claim: Claim[ReceivedEvent], *, now: datetime) -> str:
 
 
 def settle_some(claims: Sequence[Claim[ReceivedEvent]], *, now: datetime) -> list[str]:
-    """Apply received events of one workspace in the order in which they came, in one transaction.
+    """Apply received events of one workspace in the order of their arrival, in one transaction.
 
     Returns:
-        for each of `claims` its outcome: one of the states, or `RowOutcome.LOST`.
+        the outcome of each claim: one of the states, or `RowOutcome.LOST`.
 
     Raises:
-        DatabaseError: not even the failure can be written; all rows are due again after the lease.
+        DatabaseError: the failure cannot be written either; all rows are due again after the lease.
     """
     came = sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
     outcomes = _settle([_parsed(claim, now) for claim in came], now)
@@ -80,9 +80,9 @@ def _parsed(claim: Claim[ReceivedEvent], now: datetime) -> Parsed:
 
 
 def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
-    """Return the columns of an event that must wait, since it is dated ahead (S11); else none.
+    """Return the columns of an event that must wait because it is dated ahead (S11), else nothing.
 
-    One of a kind that we do not know sets nothing that an older one could not replace.
+    An event of an unknown kind need not wait: it sets nothing that blocks later events.
     """
     if not event.is_known or event.at - now <= clock.LIMIT:
         return {}
@@ -97,11 +97,11 @@ def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
 
 
 def _settle(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
-    """Settle them in one transaction, or each alone if that fails: key of the row → outcome."""
+    """Settle events in one transaction, or each alone if that fails: key of the row → outcome."""
     if not parsed:
         return {}
     try:
-        # The bytes are on the disk: if a power cut takes this back, the rows are due again.
+        # The bytes are on the disk: if a power cut loses this commit, the rows are due again.
         with durability.relaxed():
             return _together(parsed, now)
     except Exception as error:  # noqa: BLE001 - it is written to the row, or raised again below
@@ -122,18 +122,18 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
         else:
             state, text = _apply(batch, event, one.pk)
         columns = {"state": state, "effect": text, "applied_at": now, **NO_PROBLEM}
-        # From now on its digest makes a copy a duplicate.
+        # From now on, a copy with this digest is a duplicate.
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
     batch.write()
     _end(parsed, ends)
-    # One line for all of them: a line for each would take a tenth of the time of the events.
+    # One line for all events: a line for each would take a tenth of the time of the events.
     said = [f"{one.pk} {ends[one.pk]['state']} [{_key(one)}]" for one in parsed]
     log.info("received events: %s", ", ".join(said))
     return {pk: end["state"] for pk, end in ends.items()}
 
 
 def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
-    """Find the duplicates: key of the row → key of the first with the same event."""
+    """Return the duplicates: key of the row → key of the first row with the same event."""
     if not events:
         return {}
     digests = {event.digest for _, event in events}
@@ -145,7 +145,7 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
     known = dict(others.values_list("canonical_digest").annotate(first=Min("pk")))
     found = {}
     for one, event in events:
-        # A replay has the digest of its event, and somebody asked for it.
+        # A replay has the digest of its event, but a person requested it.
         if event.digest in known and one.claim.row.replay_of_id is None:
             found[one.pk] = known[event.digest]
         known[event.digest] = min(known.get(event.digest, one.pk), one.pk)
@@ -167,9 +167,9 @@ def _end(parsed: Sequence[Parsed], ends: Mapping[int, Columns]) -> None:
 
 
 def _failed(one: Parsed, error: Exception, now: datetime) -> str:
-    """Write why it could not be applied, and when it is tried again.
+    """Write why an event could not be applied, and when it is tried again.
 
-    A bug of ours may delay an event, but never loses it and never stops the others.
+    A bug of ours can delay an event, but it never loses it and never stops the others.
     """
     if isinstance(error, leases.LeaseLost):
         return RowOutcome.LOST
@@ -178,7 +178,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
             log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text, place = f"{type(error).__name__}: {error}", failure_groups.place_of(error)
-    # Its digest is not written: a copy that comes later is no duplicate of a failed event.
+    # Its digest is not written: a later copy is no duplicate of a failed event.
     columns = {
         "due_at": now + due.backoff(attempts) if attempts < MAX_ATTEMPTS else None,
         "attempts": attempts,
@@ -190,7 +190,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
 
 
 def _key(one: Parsed) -> str:
-    """Return the id that the callback had in the log."""
+    """Return the id of the callback in the log."""
     return tracing.of_digest(one.claim.row.digest)
 
 

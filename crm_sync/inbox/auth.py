@@ -1,7 +1,7 @@
-"""Who may call a workspace, remembered in each process and checked by the INSERT (§5.2, S1).
+"""Authenticates callbacks with data cached in each process and checked by the INSERT (§5.2, S1).
 
-A callback needs the workspace only to authenticate, and its columns hardly ever change. So each
-process remembers them, and the INSERT stores nothing if they have changed since (decision 9).
+A callback needs the workspace only for authentication, and its columns rarely change. So each
+process caches them, and the INSERT stores nothing if they have changed since (decision 9).
 """
 
 import hmac
@@ -17,8 +17,8 @@ from django.http import HttpRequest
 from crm_sync.models import Workspace
 from crm_sync.work import fast_sql
 
-NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
-# All columns that decide who may call and what is masked; secrets as the database holds them.
+NOT_NEEDED = ("fixed_token", "client_secret")  # decrypting them would only take time
+# All columns that decide who may call and what is masked. Secrets are still encrypted.
 DECIDING = (
     *("auth_type", "auth_header_name", "auth_parameter_name", "callback_sources"),
     *("auth_secret", "previous_auth_secret", "previous_auth_secret_until"),
@@ -29,10 +29,10 @@ REMEMBERED = 100  # workspaces
 
 @dataclass(frozen=True)
 class WorkspaceSnapshot:
-    """A workspace as it was read.
+    """A cached workspace.
 
     Attributes:
-        unchanged: a FROM clause that yields one row as long as it is still so.
+        unchanged: a FROM clause that yields one row if the workspace has not changed.
     """
 
     workspace: Workspace
@@ -43,11 +43,11 @@ remembered: dict[UUID, WorkspaceSnapshot] = {}
 
 
 def read(uuid: UUID) -> Workspace | None:
-    """Read and remember the workspace with this callback address; None if there is none.
+    """Read and cache the workspace with this callback address; return None if there is none.
 
     Raises:
         SecretUnreadable: no key decrypts its secrets.
-        DatabaseError: it cannot be read.
+        DatabaseError: the workspace cannot be read.
     """
     deciding = RawSQL(_deciding(), [])  # noqa: S611 - names of our own columns
     found = Workspace.objects.filter(uuid=uuid).annotate(deciding=deciding).defer(*NOT_NEEDED)
@@ -71,10 +71,11 @@ def _deciding() -> str:
 
 
 def lets_in(workspace: Workspace, request: HttpRequest, now: datetime) -> bool:
-    """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
+    """Return whether a request has a valid secret, compared as bytes in constant time (§5.2, S1).
 
-    The secret is accepted in each of the three places (decision 5): while another authType is
-    being set, nobody knows which one the platform uses, and a refused event never comes again.
+    An empty secret is never valid. The secret is accepted in each of the three places (decision 5):
+    while the authType is changed, nobody knows which one the platform uses, and a refused event is
+    not sent again.
     """
     if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
         return True
@@ -83,14 +84,14 @@ def lets_in(workspace: Workspace, request: HttpRequest, now: datetime) -> bool:
     given = (
         *(request.headers.get(name, "").encode("latin-1", "replace") for name in names),
         *(_in_query(request, name).encode("utf-8", "replace") for name in names),
-        # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
+        # Strip only the blanks of HTTP: read as Latin-1, some bytes of UTF-8 are blanks too.
         bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
     )
     valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
-    # Each is compared with each, so that the time says nothing about which one was near.
+    # Compare every pair, so that the time does not reveal which one nearly matched.
     return sum(hmac.compare_digest(one, secret) for one in given for secret in valid) > 0
 
 
 def _in_query(request: HttpRequest, name: str) -> str:
-    # Reading a query that is not there takes as long as all the rest of the comparison.
+    # Parsing an empty query takes as long as the rest of the comparison.
     return str(request.GET.get(name, "")) if request.META.get("QUERY_STRING") else ""

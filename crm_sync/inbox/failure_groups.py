@@ -1,7 +1,7 @@
-"""Pure: why a received event is stuck, as a kind and what it is about, alike for all alike.
+"""Pure functions for the cause of a stuck event: a kind, and the field or place it is about.
 
-Both are columns of the event (`problem_kind`, `cause`), by which the admin groups. They are worded
-here, where they are shown; no text is read back.
+Both are columns of the event (`problem_kind`, `cause`), and the admin groups by them. The words for
+them are made here, when they are shown. No text is parsed.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from crm_sync.platform.events import Fault
 
 LENGTH = 200  # characters of a cause
 EARLY = "EARLY"  # dated ahead of the clock (S11)
-ERROR = "ERROR"  # one of ours; it is about the class of the exception and the function
+ERROR = "ERROR"  # a bug of ours: the cause is the class of the exception and the function
 OTHER = "OTHER"  # stored by an older version: the cause is the text itself
 WORDS: dict[str, str] = {
     Fault.NOT_JSON: "It is not JSON.",
@@ -36,8 +36,8 @@ OURS = ("crm_sync.", "properties.", "orders.")
 def worded(kind: str, about: str) -> str:
     """Return the cause of a group in one sentence, "" without a kind.
 
-    A kind that this version does not know, such as of a newer one before a way back, is shown as it
-    is: the list of what is stuck opens all the same.
+    An unknown kind is shown as it is, so that the list still opens. A newer version may have stored
+    it before a downgrade.
     """
     if kind == Fault.UNKNOWN_EVENT and not about:
         return "The event has no name that we can read."
@@ -47,7 +47,7 @@ def worded(kind: str, about: str) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """Return what an error of ours is about: its class, and our innermost function in it."""
+    """Return the class of an error of ours, and our innermost function in its traceback."""
     inner = [frame for frame in _frames(error) if frame.f_globals["__name__"].startswith(OURS)]
     name = type(error).__name__
     if not inner:

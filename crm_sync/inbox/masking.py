@@ -1,4 +1,4 @@
-"""What comes from outside is stored without the secrets that authenticate it (S3, S5)."""
+"""Masks secrets in callbacks and errors before they are stored (S3, S5)."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-
 
 
 def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str, str]:
-    """Return the headers, each with a secret in it masked whole, each at most 1000 characters."""
+    """Return the headers, cut to 1000 characters. A value with a secret is masked completely."""
     known = [secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret]
     secrets = [form for secret in known for form in written_forms(secret)]
     masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
@@ -23,10 +23,10 @@ def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str
 
 
 def masked_problem(problem: Problem, workspace: Workspace) -> Problem:
-    """Return the problem with each secret of the workspace in it replaced."""
+    """Return the problem with all secrets of the workspace masked."""
     return Redactor(workspace.secrets).problem(problem)
 
 
 def masked_text(text: str, workspace: Workspace) -> str:
-    """Return the text with each secret of the workspace in it replaced."""
+    """Return the text with all secrets of the workspace masked."""
     return Redactor(workspace.secrets).text(text)

@@ -1,4 +1,4 @@
-"""Callbacks go straight to their view: what the pages of the admin need would only take time."""
+"""Calls the view of a callback directly: the middleware of the admin would only take time."""
 
 from collections.abc import Callable
 
@@ -12,10 +12,10 @@ PREFIX = "/webhooks/"
 def callbacks_first(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Call the view of a callback before any other middleware looks at the request.
+    """Call the view of a callback before any other middleware.
 
-    So no session is read, and neither a host that is not allowed nor a redirect to https loses an
-    event: the secret decides (S9).
+    So no session is read. A host that is not allowed, or a redirect to https, cannot lose an event:
+    only the secret decides (S9).
     """
 
     def serve(request: HttpRequest) -> HttpResponseBase:

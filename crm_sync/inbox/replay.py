@@ -1,8 +1,8 @@
-"""Received events are replayed, and a preview shows first what that would change (I22).
+"""Replays received events. A preview first shows what that would change (I22).
 
 A stuck event never had an effect, so its own row is made due again. A settled event keeps its row
-and its outcome; a copy with the channel *replay* goes through the inbox, where the newest event
-decides (decision 8). So each row is in one state at any time, and the states add up.
+and its outcome. Its copy with the source *replay* goes through the inbox, where the newest event
+decides (decision 8). So each row is always in one state, and the counts of the states add up.
 """
 
 import itertools
@@ -20,17 +20,17 @@ from crm_sync.work import leases
 from crm_sync.work.doorbell import doorbell
 
 State = ReceivedEvent.State
-TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a copy takes over
+TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # the columns that a copy gets
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a replay has made due.
+    """The result of a replay.
 
     Attributes:
-        played: key of the row that is due now → key of the received event that was chosen.
-        waiting: how many were due already.
-        cleared: how many have no bytes any more (S23).
+        played: key of the row that is due now → key of the chosen event.
+        waiting: the number of events that were due already.
+        cleared: the number of events without bytes, which were removed by age (S23).
     """
 
     played: dict[int, int]
@@ -40,11 +40,11 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a replay of one received event would do now.
+    """The effect that a replay of one received event would have now.
 
     Attributes:
-        state: one of the states of a received event; "" if it would not be played.
-        changes: (name, before, after) of what is mirrored here, in words.
+        state: the state of the event after the replay, "" if it would not be replayed.
+        changes: (name, before, after) of each mirrored fact, in words.
     """
 
     received_event: ReceivedEvent
@@ -54,7 +54,7 @@ class Preview:
 
 
 def replay(chosen: Sequence[ReceivedEvent], *, now: datetime) -> Replayed:
-    """Make the chosen received events due again, in the order in which they came, and ring."""
+    """Make the chosen received events due again, in the order of their arrival, and ring."""
     chosen = in_order(chosen)
     stuck = [one.pk for one in chosen if one.state in store.STUCK]
     settled = [one for one in chosen if one.state not in (*store.STUCK, State.RECEIVED)]
@@ -78,7 +78,7 @@ def _copy(one: ReceivedEvent, now: datetime) -> ReceivedEvent:
     return ReceivedEvent(
         **columns,
         source=ReceivedEvent.Source.REPLAY,
-        # The event itself: a replay of a replay is one more of the first.
+        # The original event: a replay of a replay is another replay of the original.
         replay_of_id=one.replay_of_id or one.pk,
         received_at=now,
         due_at=now,
@@ -86,13 +86,13 @@ def _copy(one: ReceivedEvent, now: datetime) -> ReceivedEvent:
 
 
 def preview(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Preview]:
-    """Return what a replay would do, by doing it in transactions that are rolled back.
+    """Return what a replay would do: run it in transactions that are rolled back.
 
-    The same code runs, one order after the other, so that no lock is held for long. It rings for
-    nobody, because rings wait for a commit.
+    The same code runs as in a real replay. It runs order by order, so that no lock is held for
+    long. No ring is sent, because rings wait for a commit.
 
     Raises:
-        DatabaseError: a worker held the rows for too long; nothing was changed here either.
+        DatabaseError: a worker held the rows for too long. Nothing was changed.
     """
     found: dict[int, Preview] = {}
     ordered = sorted(in_order(chosen), key=_subject)
@@ -104,7 +104,7 @@ def preview(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Preview]:
 
 
 def in_order(chosen: Iterable[ReceivedEvent]) -> list[ReceivedEvent]:
-    """Sort received events as they came."""
+    """Sort received events by their arrival."""
     return sorted(chosen, key=lambda one: (one.received_at, one.pk))
 
 
@@ -113,11 +113,11 @@ def _subject(one: ReceivedEvent) -> tuple[int, str]:
 
 
 def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
-    """Apply each event once, and compare what is known before and after it.
+    """Apply each event once, and compare the known facts before and after it.
 
     This is no turn of a worker. It works on the rows that it has just made due, in a transaction
-    that is rolled back: nobody sees its leases, so it gives none back. A real replay is applied
-    like any event.
+    that is rolled back. No other process sees its leases, so it does not release them. A real
+    replay is applied like any event.
     """
     by_key = {one.pk: one for one in group}
     found = {one.pk: _left_alone(one) for one in group}
@@ -139,7 +139,7 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
 
 
 def _left_alone(one: ReceivedEvent) -> Preview:
-    """Return why a received event is not played; replaced by its preview if it is."""
+    """Return why an event is not replayed. `_play` replaces this if it is replayed."""
     if one.cleared_at is not None:
         return Preview(one, "", "Its bytes were removed after their retention time.")
     if one.state == State.RECEIVED:

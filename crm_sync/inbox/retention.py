@@ -1,7 +1,7 @@
-"""Removes bytes and headers of old received events; their rows stay (S23).
+"""Removes bytes and headers of old received events. Their rows stay (S23).
 
-A row still says what came, when, and what it did. Its digests still recognise a copy that comes by
-callback or by the history. What waits for a person keeps its bytes, whatever its age.
+A row still shows the event, its time and its effect. Its digests still identify a copy that comes
+by callback or by the history. An event that waits for a person keeps its bytes at any age.
 """
 
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
 
-# What became of those that nobody needs to see again.
+# The states of events that nobody needs to see again.
 CLEARED = (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED)
 
 
 def parts(keep_days: Mapping[str, int], *, now: datetime) -> dict[str, Part]:
-    """Return what removes bytes and headers that are old enough, by state.
+    """Return for each state the function that removes old bytes and headers.
 
     Args:
-        keep_days: state → days since it was received; 0 keeps them for ever.
+        keep_days: state → days after the event was received; 0 keeps the bytes for ever.
     """
 
     def part(state: str) -> Part:
@@ -40,7 +40,7 @@ def parts(keep_days: Mapping[str, int], *, now: datetime) -> dict[str, Part]:
 
 
 def clear_now(keys: list[int], *, now: datetime) -> int:
-    """Remove bytes and headers of settled received events whatever their age; return how many."""
+    """Remove bytes and headers of settled events of any age; return the number of events."""
     settled = ReceivedEvent.objects.filter(pk__in=keys, due_at=None, cleared_at=None)
     count = 0
     for state in ReceivedEvent.SETTLED:
@@ -50,13 +50,13 @@ def clear_now(keys: list[int], *, now: datetime) -> int:
 
 
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
-    """Return the received events of a state whose bytes are to be removed."""
+    """Return the received events of a state whose bytes must be removed."""
     uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)
     return expiry.older(uncleared, "received_at", days=keep_days[state], now=now)
 
 
 def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:
-    # An event that a person set aside has no digest yet, and without its bytes gets none.
+    # An event that a person set aside has no digest yet, and none can be made without its bytes.
     for row in rows:
         if not row.canonical_digest and (digest := store.digest_of(bytes(row.body))):
             ReceivedEvent.objects.filter(pk=row.pk).update(canonical_digest=digest)

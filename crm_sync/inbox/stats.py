@@ -1,4 +1,4 @@
-"""Figures of the inbox; each query uses an index or reads a bounded number of rows."""
+"""Figures of the inbox. Each query uses an index or reads a bounded number of rows."""
 
 import math
 from collections import Counter
@@ -13,11 +13,11 @@ from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
 HOUR = timedelta(hours=1)
-IS_REPLAY = {"replay_of__gt": 0}  # SQLite does not use their index for IS NOT NULL beside a time
+IS_REPLAY = {"replay_of__gt": 0}  # SQLite does not use the index for IS NOT NULL with a time
 NEWEST = 500  # rows from which the lag is computed
 
-# A range of the index on (state, received_at) for each figure: a GROUP BY takes two to ten times as
-# long.
+# Each figure reads a range of the index on (state, received_at): a GROUP BY takes two to ten times
+# as long.
 _BY_HOUR = """
     WITH hours (number, since, until) AS (VALUES {hours}), states (name) AS (VALUES {states})
     SELECT number, name, (
@@ -29,12 +29,12 @@ _BY_HOUR = """
 
 @dataclass(frozen=True)
 class InboxStats:
-    """What was received, what waits, and how long it takes.
+    """The numbers of received and pending events, and how long they take.
 
     Attributes:
-        oldest: how long the first of those that wait has waited; None when none does.
-        lag: 95 of 100 that came in the last hour took no longer from receiving to settling; None
-            when none was settled.
+        oldest: how long the oldest pending event has waited, or None if there is none.
+        lag: the 95th percentile of the time from receiving to settling, for events of the last
+            hour, or None if none was settled.
     """
 
     last_hour: int
@@ -46,7 +46,7 @@ class InboxStats:
 
 
 def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
-    """Return the figures of these received events; replays do not count as received."""
+    """Return the figures of these events. A replay does not count as received."""
     pending = rows.filter(state=State.RECEIVED)
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
     return InboxStats(
@@ -60,9 +60,9 @@ def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
 
 
 def received_since(rows: QuerySet[ReceivedEvent], since: datetime) -> int:
-    """Return how many of these events came since then; a replay did not come."""
-    # All states are named, so that the index on (state, received_at) alone answers among millions;
-    # it does not hold `replay_of`, and the few replays have an index of their own.
+    """Return the number of events received since then. A replay does not count as received."""
+    # All states are listed, so that the index on (state, received_at) is enough, even for millions
+    # of rows. It does not contain `replay_of`. The few replays have their own index.
     came = rows.filter(received_at__gte=since)
     return came.filter(state__in=State.values).count() - came.filter(**IS_REPLAY).count()
 
@@ -70,11 +70,11 @@ def received_since(rows: QuerySet[ReceivedEvent], since: datetime) -> int:
 def by_hour(
     hours: Sequence[datetime], workspaces: list[int] | None
 ) -> Counter[tuple[datetime, str]]:
-    """Return how many events that came in an hour are in which state now; a replay did not come.
+    """Return the number of events by hour received and by current state, without replays.
 
     Args:
-        hours: their beginnings in UTC, the oldest first.
-        workspaces: keys of those whose events count; None for all.
+        hours: the start of each hour in UTC, the oldest first.
+        workspaces: the keys of the workspaces to count, or None for all.
     """
     if workspaces == []:
         return Counter()
@@ -102,7 +102,7 @@ def by_hour(
 
 
 def _lag(rows: QuerySet[ReceivedEvent], since: datetime) -> timedelta | None:
-    """Return the 95th percentile, by the nearest rank, among the newest rows."""
+    """Return the 95th percentile of the newest rows, by the nearest rank."""
     newest = rows.order_by("-pk").values_list("replay_of", "received_at", "applied_at")
     lengths = sorted(
         done - came

@@ -20,8 +20,8 @@ from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
 
 QUEUE = "received_events"
-BATCH_SIZE = 100  # rows claimed at once; if a worker dies, these wait for its lease to end
-UNDIGESTED = 100  # of the newest rows without a digest, so many are parsed to compare
+BATCH_SIZE = 100  # rows claimed at once; if a worker dies, they wait until its lease ends
+UNDIGESTED = 100  # the number of newest rows without a digest that are parsed to compare
 STUCK = ReceivedEvent.STUCK
 
 
@@ -39,16 +39,16 @@ def store(
 
     Args:
         body: the raw bytes, not parsed.
-        headers: with every secret masked already.
-        given: a FROM clause with its values (`auth.WorkspaceSnapshot.unchanged`). It is stored
-            only if that yields a row and it is new; else nothing is done, and False returned.
+        headers: headers with all secrets already masked.
+        given: a FROM clause with its values (`auth.WorkspaceSnapshot.unchanged`). If it yields no
+            row, or the bytes are not new, nothing is stored or counted, and False is returned.
 
     Returns:
-        True when it is new. False when the same bytes wait already, for a worker or for a person;
-        then they are only counted.
+        True if it is new. False if the same bytes already wait for a worker or a person. Then they
+        are only counted.
 
     Raises:
-        DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
+        DatabaseError: it could not be stored, so the platform must not get a 2xx (I15).
     """
     digest = hashlib.sha256(body).hexdigest()
     tracing.rename(tracing.of_digest(digest))
@@ -65,13 +65,14 @@ def store(
     for _ in range(2):  # the row with the same bytes may have been settled in between
         has_message = _insert(columns, given)
         if has_message is not None:
-            # A worker may take that message before this commit; then the tick rings (decision 9).
+            # A worker may receive that message before this commit. Then the tick rings (decision
+            # 9).
             if not has_message:
                 doorbell.ring(QUEUE, workspace_id)
             return True
         if given is not fast_sql.NOWHERE:
             return False
-        # Decision 11: a copy of what is settled is a row of its own; the worker recognises it.
+        # Decision 11: a copy of a settled event gets its own row. The worker finds the duplicate.
         known = ReceivedEvent.objects.filter(
             workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
         )
@@ -81,8 +82,8 @@ def store(
 
 
 def _insert(columns: Mapping[str, Any], given: fast_sql.Expression) -> bool | None:
-    """Return whether a message for the worker waits already; None where nothing was inserted."""
-    # If the caller has a transaction, a refused INSERT must not break it.
+    """Return whether a message for the worker already waits, or None if no row was inserted."""
+    # If the caller has a transaction, a failed INSERT must not break it.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
     )
@@ -95,20 +96,20 @@ def _insert(columns: Mapping[str, Any], given: fast_sql.Expression) -> bool | No
 
 
 def lacking(workspace_id: int, digests: set[str]) -> set[str]:
-    """Return those canonical digests whose event has not been received in any way."""
+    """Return the canonical digests whose events were not received in any way."""
     mine = ReceivedEvent.objects.filter(workspace_id=workspace_id)
     known = set(
         mine.filter(canonical_digest__in=digests).values_list("canonical_digest", flat=True)
     )
     if known != digests:
-        # The worker has not come to these yet, or did not understand them.
+        # A worker has not applied these yet, or could not parse them.
         newest = mine.filter(canonical_digest="").order_by("-pk")[:UNDIGESTED]
         known |= {digest_of(bytes(body)) for body in newest.values_list("body", flat=True)}
     return digests - known
 
 
 def digest_of(body: bytes) -> str:
-    """Return the canonical digest of the event in a body, "" where there is none."""
+    """Return the canonical digest of the event in a body, "" if there is none."""
     try:
         return canonical_digest(parse_document(body))
     except NotUnderstood:
@@ -123,10 +124,10 @@ def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str
 
 
 def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
-    """Make stuck received events due again, with all their attempts, and ring.
+    """Make stuck received events due again, reset their attempts, and ring.
 
     Returns:
-        how many there were; one that was settled meanwhile, or that a worker holds, is left alone.
+        the number of changed events, without events that a worker has settled or holds.
     """
     stuck = _stuck(received_events, now)
     workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
@@ -137,20 +138,20 @@ def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> i
 
 
 def set_aside(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
-    """Set stuck received events to ignored; their bytes and reasons stay.
+    """Set stuck received events to ignored. Their bytes and reasons are kept.
 
     Returns:
-        how many there were; one that a worker holds is left alone.
+        the number of changed events, without events that a worker holds.
     """
     columns = {"state": ReceivedEvent.State.IGNORED, "due_at": None}
     return _stuck(received_events, now).update(**columns, **due.RELEASED)
 
 
 def _stuck(received_events: QuerySet[ReceivedEvent], now: datetime) -> QuerySet[ReceivedEvent]:
-    """Return those that are stuck and that no worker holds.
+    """Return the stuck events that no worker holds.
 
-    Callers must also remove an expired lease, so that a worker that comes back later writes nothing
-    and its state is never combined with another `due_at`.
+    Callers must also remove an expired lease. Then a worker that was only slow writes nothing, and
+    its state is never combined with another `due_at`.
     """
     return received_events.filter(due.unleased(now), state__in=STUCK).order_by()
 

@@ -1,4 +1,4 @@
-"""The mark by which our own test calls are known: signed, and good for a minute."""
+"""A signed mark that identifies our own test calls. It is valid for a minute."""
 
 from django.core import signing
 
@@ -8,12 +8,12 @@ LIFE = 60  # seconds
 
 
 def sign() -> str:
-    """Return a mark for a call that is made now."""
+    """Return a mark for a test call that is made now."""
     return signing.dumps("test", salt=SALT)
 
 
 def is_ours(mark: str) -> bool:
-    """Tell whether this installation signed the mark within the last minute."""
+    """Return whether this installation signed the mark within the last minute."""
     try:
         signing.loads(mark, salt=SALT, max_age=LIFE)
     except signing.BadSignature:

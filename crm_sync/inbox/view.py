@@ -1,4 +1,4 @@
-"""The callback endpoint: authenticate, bound, store, answer; nothing is parsed (§6.1, I15-I17)."""
+"""The callback endpoint: authenticate, limit, store, answer. Nothing is parsed (§6.1, I15-I17)."""
 
 import functools
 import logging
@@ -30,15 +30,15 @@ from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
 
-# Where a callback could not be stored. The database that did not take it takes no note of it
-# either, so this process remembers until it stores the next one; the regular poll comes anyway.
+# The addresses whose callbacks could not be stored. The database cannot record that either, so this
+# process remembers them until it stores the next callback. The regular poll runs in any case.
 _missed: set[UUID] = set()
 wrong = WrongSecrets()
 WRONG_SECRET, NOT_FROM_HERE = 401, 403
 
 
 class CallbackRefusal(APIException):
-    """Why a callback is not stored; the platform keeps the text, so it is short and fixed (S16)."""
+    """A refusal of a callback. The platform stores the text, so it is short and fixed (S16)."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -46,28 +46,28 @@ class CallbackRefusal(APIException):
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """An `Accept` header that we cannot meet is no reason to lose an event (I17)."""
+    """Answers in JSON for any `Accept` header, so that none can lose an event (I17)."""
 
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Take the first renderer, whatever was asked for."""
+        """Return the first renderer in all cases."""
         return renderers[0], renderers[0].media_type
 
 
 class WebhookView(APIView):
-    """Takes the platform's callbacks for one workspace, by any method that carries a body (A23)."""
+    """The endpoint for callbacks of one workspace, for any method with a body (A23)."""
 
-    authentication_classes = ()  # the secret of a workspace is compared in `inbox.auth`
+    authentication_classes = ()  # `inbox.auth` compares the secret of the workspace
     permission_classes = ()
     parser_classes = ()
     renderer_classes = (JSONRenderer,)
     content_negotiation_class = AlwaysJson
-    schema = None  # described by the platform, not by our API
-    metadata_class = None  # OPTIONS would be a 2xx for what is not stored
+    schema = None  # the platform documents it, not our API
+    metadata_class = None  # OPTIONS would answer 2xx and store nothing
 
     def post(self, request: Request, workspace_uuid: UUID) -> Response:
-        """Store a callback: 200, or a refusal that the platform records."""
+        """Store a callback; answer 200, or a refusal that the platform records."""
         now = timezone.now()
         with patience.short():
             known = auth.remembered.get(workspace_uuid)
@@ -80,7 +80,7 @@ class WebhookView(APIView):
     get = put = post
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer with one fixed line; what is not stored never gets a 2xx (I15, S16)."""
+        """Answer with one fixed line, and never with 2xx if nothing was stored (I15, S16)."""
         if not isinstance(exc, APIException):
             _missed.add(self.kwargs["workspace_uuid"])  # the trigger history still has it
             if not isinstance(exc, DatabaseError | SecretUnreadable):
@@ -88,14 +88,15 @@ class WebhookView(APIView):
             log.exception("a callback could not be stored")
             exc = CallbackRefusal(503, "cannot store it now")
         answer = Response({"error": str(exc.detail)}, status=exc.status_code)
-        # Django would write a line of log about each.
+        # Django would write a log line about each refusal.
         answer._has_been_logged = True  # type: ignore[attr-defined]
         return answer
 
     def _is_stored(self, known: auth.WorkspaceSnapshot, now: datetime) -> bool:
-        """Store it with one statement by what is remembered of who may call.
+        """Store the callback with one statement, with the cached workspace.
 
-        False: look at what the database says. Nobody is refused because of memory alone.
+        Return False if the database must be read first: nobody is refused because of the cache
+        alone.
         """
         try:
             received = self._received(known.workspace, now)
@@ -104,7 +105,7 @@ class WebhookView(APIView):
         return store.store(known.workspace.pk, **received, given=known.unchanged)
 
     def _store(self, uuid: UUID, now: datetime) -> None:
-        """Read who may call, and store it or raise Refusal."""
+        """Read the workspace, and store the callback or raise CallbackRefusal."""
         workspace = auth.read(uuid)
         if workspace is None:
             raise CallbackRefusal(404, "unknown callback address")
@@ -115,7 +116,7 @@ class WebhookView(APIView):
         store.store(workspace.pk, **received)
 
     def _received(self, workspace: Workspace, now: datetime) -> dict[str, Any]:
-        """Return what `store` takes, or raise Refusal: of a stranger, or without a proper body."""
+        """Return the arguments of `store`; raise CallbackRefusal for a wrong caller or body."""
         request = self.request
         if not auth.lets_in(workspace, request, now):
             raise CallbackRefusal(WRONG_SECRET, "not authenticated")
@@ -136,10 +137,10 @@ class WebhookView(APIView):
 
     @functools.cached_property
     def _body(self) -> bytes:
-        """The raw bytes, bounded; without a proper length it raises Refusal.
+        """The raw bytes, up to the limit. A wrong length raises CallbackRefusal.
 
-        A chunked body is whole when it gets here: `config.wsgi` gave it its length. Where the
-        server does not decode chunks (Django's development server) it reads as empty.
+        A chunked body is complete here: `config.wsgi` has set its length. If the server does not
+        decode chunks (Django's development server), the body is empty.
         """
         try:
             length = int(self.request.META.get("CONTENT_LENGTH") or 0)
@@ -168,9 +169,9 @@ def _ask_for_missed() -> None:
 def _noted(
     refusal: CallbackRefusal, workspace: Workspace, request: Request, now: datetime
 ) -> CallbackRefusal:
-    """Count a refusal, so that a person sees it in the admin; return what to answer (S22).
+    """Count a refusal, so that a person sees it in the admin; return the refusal to send (S22).
 
-    Our own test calls are not counted; wrong secrets over the limit are counted once a second.
+    Our own test calls are not counted. Wrong secrets over the limit are counted once a second.
     """
     if is_ours(request.headers.get(TEST_HEADER, "")):
         return refusal

@@ -1,7 +1,8 @@
-"""Limits how many calls with a wrong secret are written down (S22).
+"""Limits how many calls with a wrong secret are recorded (S22).
 
-Only refused calls get here, so no genuine one is refused or delayed. Each process counts for
-itself, in bounded memory. This protects the database and the log; nobody can guess the secret.
+Only refused calls are counted, so no genuine call is refused or delayed. Each process counts for
+itself, in bounded memory. This protects the database and the log, not the secret, which nobody can
+guess.
 """
 
 import threading
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 
 from crm_sync.security.per_minute import PerMinute
 
-OF_ALL = 10  # the limit of a workspace: so many times the limit of one source
-NOTE_EVERY = 1.0  # seconds between two notes of calls over the limit
+OF_ALL = 10  # the limit of a workspace, as a multiple of the limit of one source
+NOTE_EVERY = 1.0  # seconds between two records of calls over the limit
 
 
 @dataclass
@@ -28,11 +29,11 @@ class WrongSecrets:
         self._unnoted: dict[int, _Count] = {}
 
     def are_too_many(self, workspace_id: int, source: str, *, most: int, now: float) -> bool:
-        """Count a call; tell whether it is over the limit of its source, or of all sources.
+        """Count a call and return whether it is over the limit of its source, or of all sources.
 
         Args:
-            most: from one source in a minute; 0 sets no limit.
-            now: in seconds, by a monotonic clock.
+            most: the calls from one source in a minute, 0 for no limit.
+            now: seconds of a monotonic clock.
         """
         if not most:
             return False
@@ -41,9 +42,9 @@ class WrongSecrets:
         return of_source > most or of_all > most * OF_ALL
 
     def to_note(self, workspace_id: int, *, now: float) -> int:
-        """Return how many calls over the limit to write down now, this one included.
+        """Return the number of calls over the limit to record now, with this one.
 
-        At most once a second, else 0. The last ones are written with the next refused call.
+        It is above 0 at most once a second. The last calls are recorded with the next refused call.
         """
         with self._lock:
             count = self._unnoted.setdefault(workspace_id, _Count(now - NOTE_EVERY))

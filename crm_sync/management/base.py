@@ -1,4 +1,4 @@
-"""What our commands share: output for people and machines, exit codes, the workspace by its slug.
+"""Shared parts of our commands: output for people and machines, exit codes, workspace by slug.
 
 Exit codes: 0 ok, 1 failed, 2 usage, 3 partly.
 """
@@ -36,7 +36,7 @@ class SyncCommand(BaseCommand):
             )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run the command; what is not ready is one line that says what to do."""
+        """Run the command. If something is not ready, end with one line about what to do."""
         try:
             return super().execute(*args, **options)
         except SecretUnreadable as error:
@@ -53,7 +53,7 @@ class SyncCommand(BaseCommand):
             call_log.flush()
 
     def workspace(self, slug: str) -> Workspace:
-        """Return the workspace, or end with exit code 2 and the slugs that there are."""
+        """Return the workspace, or end with exit code 2 and the known slugs."""
         try:
             found = Workspace.objects.filter(slug=slug).first()
         except SecretUnreadable as error:
@@ -68,7 +68,7 @@ class SyncCommand(BaseCommand):
         raise CommandError(message, returncode=code)
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
-        """End with what went wrong with a call, as the pages say it, and with its raw text."""
+        """End with the problem of a call, in the words of the pages, and with its raw text."""
         problem = explain(error, is_repeated=False)
         details = f" ({problem.details})" if problem.details else ""
         self.fail(f"{about}{': ' if about else ''}{problem}{details}")
@@ -82,7 +82,7 @@ class SyncCommand(BaseCommand):
                 self.stdout.write(line)
 
     def track(self, items: Sequence[Item], text: str) -> Iterable[Item]:
-        """Go through the items with a progress bar on stderr where that is a terminal."""
+        """Return the items, with a progress bar on stderr if that is a terminal."""
         if not sys.stderr.isatty():
             return items
         return track(items, text, console=Console(stderr=True), transient=True)

@@ -1,1 +1,1 @@
-"""What operators watch: the health pages and the figures for Prometheus."""
+"""Monitoring for operators: the health pages and the figures for Prometheus."""

@@ -1,4 +1,4 @@
-"""Health checks, for monitors and people: this process, the database, workers, beat, the broker."""
+"""Health checks for monitors and people: this process, the database, workers, beat, the broker."""
 
 import socket
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ EFFECTS = {
     Kind.BEAT: "What was put off does not begin, and schedules do not run; nothing is lost.",
     Kind.TICK: "Nothing that is due begins; nothing is lost.",
 }
-# What a monitor reads. Each tick is a message: without one for so long none gets through.
+# Names for monitors. Each tick is a message, so a missing tick means that the broker fails.
 NAMES = {Kind.WORKER: "worker", Kind.BEAT: "beat", Kind.TICK: "broker"}
 
 
@@ -33,7 +33,7 @@ class HealthReport:
     """The state of a kind of process, or of the broker, in words for people.
 
     Attributes:
-        remedy: what to do; "" when one is alive.
+        remedy: what to do, "" if a process is alive.
     """
 
     kind: Heartbeat.Kind
@@ -44,17 +44,17 @@ class HealthReport:
 
 
 def reports(now: datetime) -> list[HealthReport]:
-    """Return whether a worker and a beat are alive, and what to do if not; one query.
+    """Return whether a worker and a beat are alive, and what to do if not. One query.
 
-    The broker has a report of its own only while no message gets through it.
+    The broker has its own report only while it delivers no message.
     """
     return [_report(one) for one in _presences(now)]
 
 
 def _presences(now: datetime) -> list[Presence]:
-    """Return those of worker and beat, and that of the tick where it is missing although both live.
+    """Return the presences of worker and beat; add the tick if only the tick is missing.
 
-    Where one of them is missing, no tick can come, whatever the broker does.
+    If worker or beat is missing, there is no tick, even if the broker works.
     """
     *processes, tick = heartbeat.presences(now, (*heartbeat.EXPECTED, Kind.TICK))
     is_away = tick.is_missing and not any(one.is_missing for one in processes)
@@ -76,27 +76,27 @@ def _report(one: Presence) -> HealthReport:
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue name, workspace id) wherever a row is due for `LATE` and nobody works on it.
+    """Return (queue name, workspace id) of rows that are due for `LATE` without any worker.
 
-    A backlog that a worker works on is not stalled, however long it is.
+    A backlog that a worker works on is not stalled, even if it is long.
     """
     late = turn.waiting(now - LATE)
     if not late:
         return []
-    # It must be due now too: `waiting` counts a row far ahead of its `now` as due (a wrong clock).
+    # It must be due now too: `waiting` treats a row far ahead of its `now` as due (a wrong clock).
     waiting = set(turn.waiting(now)) - slots.busy(now) - rings.fresh(now)
     return [one for one in late if one in waiting]
 
 
 def healthz(_: HttpRequest) -> JsonResponse:
-    """Answer 200, which shows that this process is alive."""
+    """Answer 200: this process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(_: HttpRequest) -> JsonResponse:
     """Answer 200 if this process can store callbacks, tested by a write; else 503.
 
-    It does not depend on workers: without them callbacks are stored, and applied later.
+    It does not depend on workers: without them, callbacks are stored and applied later.
     """
     try:
         heartbeat.prove(Kind.WEB, socket.gethostname(), timezone.now())

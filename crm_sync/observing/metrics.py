@@ -1,7 +1,7 @@
-"""`/metrics`, for Prometheus: what waits and for how long, who is alive, what needs a person.
+"""`/metrics` for Prometheus: queues and their delays, live processes, and work for people.
 
-All of it is read from the database when it is asked for, so each web process says the same, however
-many there are. Each figure runs along an index.
+All figures are read from the database at each request, so all web processes return the same. Each
+query uses an index.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -39,9 +39,9 @@ Samples = Iterable[tuple[tuple[str, ...], float]]
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer with all figures, to whoever sends `Authorization: Bearer METRICS_TOKEN`.
+    """Answer with all figures to calls with `Authorization: Bearer METRICS_TOKEN`.
 
-    Without that setting the address does not exist; 503 while the database does not answer.
+    Without that setting, answer 404; without the database, 503.
     """
     token = settings.METRICS_TOKEN
     if not token:
@@ -58,13 +58,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class _Figures(Collector):
-    """What the database says at one time."""
+    """The figures in the database at one time."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing beforehand: to read the figures twice would cost twice."""
+        """Return nothing: otherwise all figures would be read twice."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -84,7 +84,7 @@ class _Figures(Collector):
 
 
 def _queues(now: datetime, slugs: dict[int, str]) -> Iterator[Metric]:
-    """Yield what is due and not leased, of each queue in each workspace."""
+    """Yield the number and age of due rows without a lease, by queue and workspace."""
     due, oldest = [], []
     for queue in hooks.plugged().queues:
         for pk, (count, first) in queue.backlog(now).items():
@@ -97,7 +97,7 @@ def _queues(now: datetime, slugs: dict[int, str]) -> Iterator[Metric]:
 
 
 def _calls() -> Iterator[Metric]:
-    """Yield how many calls to the platform had which result since the beginning, and their time."""
+    """Yield the number of all calls to the platform by result, and their total time."""
     calls = CounterMetricFamily(
         "crm_sync_platform_calls", "Calls to the platform", labels=["workspace", "result"]
     )
@@ -129,7 +129,7 @@ def _silence(now: datetime) -> Samples:
 
 
 def _received(now: datetime) -> Samples:
-    # All states are named, so that the index on (state, received_at) finds the recent ones.
+    # All states are listed, so that the index on (state, received_at) finds the recent rows.
     rows = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=now - RECENT)
     return _by_slug(rows.values_list("workspace__slug").annotate(Count("pk")).order_by())
 
@@ -173,7 +173,7 @@ def _not_told(now: datetime) -> Samples:
 
 
 def _by_slug(rows: Iterable[tuple[object, ...]]) -> Samples:
-    """Return rows whose last column is the figure as samples."""
+    """Return rows as samples. The last column of a row is the figure."""
     return [(tuple(map(str, names)), float(str(value))) for *names, value in rows]
 
 

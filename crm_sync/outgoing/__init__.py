@@ -1,1 +1,1 @@
-"""Messages to other systems: Standard Webhooks, from an outbox that a worker empties."""
+"""Messages to other systems by Standard Webhooks. A worker sends them from an outbox."""

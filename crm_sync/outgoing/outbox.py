@@ -18,12 +18,12 @@ TEST = "test"  # sent by a person; nobody subscribes to it
 
 @dataclass(frozen=True)
 class Message:
-    """One thing that happened.
+    """One reported event.
 
     Attributes:
         kind: the name of a registered kind.
-        at: when it happened.
-        data: ids and states as JSON, never people's data; the workspace is added.
+        at: the time of the event.
+        data: ids and states as JSON, without personal data; the workspace is added.
     """
 
     kind: str
@@ -38,12 +38,12 @@ def tell(
     *,
     now: datetime,
 ) -> int:
-    """Put messages into the outbox of each subscription that wants them; return how many.
+    """Write messages for each subscription that wants them and return their number.
 
-    To be called inside the transaction of the change. Where nobody subscribed it is one query.
+    Call it inside the transaction of the change. Without a subscription it is one query.
 
     Args:
-        kinds: of the messages; `messages` is not called where nobody wants one of these.
+        kinds: the kinds of the messages; if nobody wants one of them, `messages` is not called.
     """
     wanted = set(kinds)
     found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True).order_by("pk")
@@ -63,7 +63,7 @@ def tell(
 
 
 def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
-    """Put a test message into the outbox of one subscription, whatever kinds it wants."""
+    """Write a test message for one subscription, whatever kinds it wants."""
     workspace_id, slug = subscription.workspace_id, subscription.workspace.slug
     message = Message(TEST, now, {"text": "A test message"})
     row = _row(workspace_id, subscription.pk, slug, message, now=now)
@@ -74,13 +74,13 @@ def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
 
 
 def note_kinds(workspace_id: int) -> None:
-    """Write to the workspace which kinds are wanted: a push without a subscriber costs no query.
+    """Store the wanted kinds in the workspace, so that a push without a subscriber costs no query.
 
-    To be called in the transaction of each change of a subscription.
+    Call it in the transaction of each change of a subscription.
     """
     with transaction.atomic():
         mine = Workspace.objects.select_for_update(no_key=True)
-        mine.only("pk").get(pk=workspace_id)  # two who change subscriptions take turns
+        mine.only("pk").get(pk=workspace_id)  # two changes of subscriptions run one after the other
         found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True)
         names = sorted({name for names in found.values_list("kinds", flat=True) for name in names})
         Workspace.objects.filter(pk=workspace_id).update(outgoing_kinds=names)
@@ -97,7 +97,8 @@ def _row(
     return OutgoingMessage(
         workspace_id=workspace_id,
         subscription_id=subscription_id,
-        # Random, so that it does not show how many there are; the standard forbids a full stop.
+        # Random, so that it does not reveal the number of messages. The standard forbids a full
+        # stop.
         message_id=f"msg_{secrets.token_hex(16)}",
         kind=message.kind,
         payload=json.dumps(document, ensure_ascii=False, separators=(",", ":")),

@@ -1,24 +1,24 @@
-"""Pure: when a message is tried again, and what an answer means (Standard Webhooks 1.0.0)."""
+"""Pure functions: the time of the next attempt, by Standard Webhooks 1.0.0."""
 
 import random
 from datetime import datetime, timedelta
 
-# From each attempt to the next; together three days.
+# Delays between the attempts, together three days.
 DELAYS = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
 )
 GIVE_UP_AFTER = sum(DELAYS, timedelta())
-JITTER = 0.2  # of a delay, so that messages that failed together are not sent together
+JITTER = 0.2  # part of a delay, so that messages that failed together are not sent together
 LONGEST_RETRY_AFTER = 3600  # seconds
 GONE = 410
 
 
 def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datetime | None:
-    """Return when a message is tried again after so many attempts; None when it is given up.
+    """Return when a message is tried again after this number of attempts, or None to give up.
 
-    Its age decides and not its attempts: a person, or a receiver that is back, may have caused
-    early attempts.
+    Its age decides, not its attempts: a person, or a receiver that is back, may have caused early
+    attempts.
     """
     if now - first_tried_at >= GIVE_UP_AFTER:
         return None
@@ -27,6 +27,6 @@ def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datet
 
 
 def retry_after(value: str) -> timedelta:
-    """Return the delay that a `Retry-After` asks for, in whole seconds; an hour at most."""
+    """Return the delay of a `Retry-After` header, in whole seconds, at most an hour."""
     is_number = value.isascii() and value.isdigit() and len(value) < 10
     return timedelta(seconds=min(int(value), LONGEST_RETRY_AFTER) if is_number else 0)

@@ -1,4 +1,4 @@
-"""One attempt to deliver a message: a POST to a foreign address (S13); it writes nothing."""
+"""One attempt to deliver a message: a POST to a foreign address (S13). It writes no row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
-ANSWER_LIMIT = 1000  # characters of an answer that are kept, for people
+ANSWER_LIMIT = 1000  # characters of an answer that are stored, for people
 NOT_FOLLOWED = "it redirects, and redirects are not followed: enter the new address"
 
 
@@ -23,9 +23,9 @@ class DeliveryResult:
     """The result of one attempt.
 
     Attributes:
-        status: of the answer; None where none came.
-        text: why it failed, without our secrets; "" where it is delivered.
-        wait: the delay that the receiver asks for.
+        status: the HTTP status, None without an answer.
+        text: the reason of a failure, without our secrets; "" if it was delivered.
+        wait: the delay that the receiver requests.
     """
 
     status: int | None
@@ -34,19 +34,19 @@ class DeliveryResult:
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the receiver has it: only after 2xx."""
+        """Whether the receiver accepted the message, with 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 
 @dataclass(frozen=True)
 class Receiver:
-    """Where messages go, and the secrets that sign them, the newest first."""
+    """The address for messages, and the secrets that sign them, the newest first."""
 
     address: str
     keys: Sequence[str]
 
     def send(self, message_id: str, payload: str, *, at: datetime) -> DeliveryResult:
-        """Send one message within the deadline of a call; no failure of the receiver raises."""
+        """Send one message within the deadline of a call. A failure of the receiver is returned."""
         body = payload.encode()
         headers = signature.headers(message_id, body, self.keys, at=at)
         options = RequestOptions({"Content-Type": "application/json", **headers}, inside())
@@ -59,7 +59,7 @@ class Receiver:
             return DeliveryResult(None, self._masked(str(error)))
 
     def _read(self, answer: ResponseStream) -> DeliveryResult:
-        """Read the status, and after a failure the beginning of the body, for people."""
+        """Return the status, and after a failure the beginning of the body, for people."""
         if 200 <= answer.status < 300:
             return DeliveryResult(answer.status)
         try:
@@ -81,12 +81,12 @@ class Receiver:
 
 
 def inside() -> Sequence[str]:
-    """Return which parts of our own network may get messages: hosts, host:port, networks."""
+    """Return the parts of our own network that may get messages: hosts, host:port, networks."""
     return list(settings.OUTGOING_INTERNAL_HOSTS)
 
 
 def fault(address: str) -> str:
-    """Say what is wrong with an address, "" when messages may go there; asks no name server."""
+    """Return why messages may not go to an address, "" if they may; without a DNS lookup."""
     if "@" in address.partition("?")[0]:
         return "it contains a user or a password: put a key into the path or the query"
     try:

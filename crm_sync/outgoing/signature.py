@@ -1,4 +1,4 @@
-"""Pure: signs a message as Standard Webhooks 1.0.0 says, with `v1`: HMAC-SHA256."""
+"""Pure functions: sign a message by Standard Webhooks 1.0.0, with `v1`: HMAC-SHA256."""
 
 import base64
 import hashlib
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 PREFIX = "whsec_"
-SECRET_BYTES = 32  # the specification takes 24 to 64
+SECRET_BYTES = 32  # the specification allows 24 to 64
 
 
 def new_secret() -> str:
-    """Return a fresh secret in the form that receivers take."""
+    """Return a new secret in the format of the specification."""
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
 
 
@@ -20,9 +20,10 @@ def headers(message_id: str, body: bytes, keys: Iterable[str], *, at: datetime) 
     """Return the headers of one attempt.
 
     Args:
-        body: exactly the bytes that are sent.
-        keys: the secrets, the newest first; each signs, so that a receiver may have any of them.
-        at: of this attempt; receivers refuse what is old.
+        body: the exact bytes that are sent.
+        keys: the secrets, the newest first; each one signs, so that a receiver may have any of
+            them.
+        at: the time of this attempt; receivers refuse old messages.
     """
     seconds = str(int(at.timestamp()))
     signed = b".".join((message_id.encode(), seconds.encode(), body))

@@ -1,11 +1,11 @@
-"""A worker empties the outbox of a subscription; the subscription is the row that it claims.
+"""A worker sends the messages of a subscription. The subscription is the row that it claims.
 
-So one address has one worker and a few calls at a time, and one that hangs delays no other. An
-address that takes nothing pauses, longer each time, and is then tried with one message. The others
-are not tried, so an outage of a day uses up none of their attempts.
+So one address has one worker and a few calls at a time, and an address that hangs delays no other.
+An address that accepts no message is paused, longer each time, and is then tried with one message.
+The other messages are not tried, so an outage of a day uses up none of their attempts.
 
-At least once: a worker that dies after a call has written nothing, so the message is sent again
-with the same id.
+Each message is sent at least once: if a worker dies after a call, it has written nothing, and the
+message is sent again with the same id.
 """
 
 import time
@@ -36,7 +36,7 @@ AT_ONCE = 8  # calls to one address at a time
 ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
-)  # of failing; a receiver that is back after that gets all messages at once
+)  # of failures; a receiver that is back after that gets all messages at once
 LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + leases.LEASE
 LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
 GONE = (
@@ -50,26 +50,26 @@ AWAY = (
 
 
 class SendingOutcome(StrEnum):
-    """What became of the messages to an address."""
+    """The result of a turn for one address."""
 
     SENT = "sent"
-    PUT_OFF = "put off"  # the address took nothing
+    PUT_OFF = "put off"  # the address accepted no message
     DISABLED = "disabled"
 
 
 def _is_due(now: datetime) -> Q:
-    """Select messages to be sent; a moment beyond any delay was written by a wrong clock (I29)."""
+    """Select due messages; a `due_at` beyond any delay was written by a wrong clock (I29)."""
     return Q(due_at__lte=now) | Q(due_at__gt=now + LATEST)
 
 
 def rows(now: datetime) -> QuerySet[Subscription]:
-    """Return the subscriptions that have something to send."""
+    """Return the subscriptions with due messages."""
     mine = OutgoingMessage.objects.filter(_is_due(now), subscription=OuterRef("pk"))
     return Subscription.objects.filter(Exists(mine), is_enabled=True)
 
 
 def work(claims: Sequence[Claim[Subscription]], turn: Turn) -> list[SendingOutcome]:
-    """Send what is due to some subscriptions; the `work` of the queue.
+    """Send the due messages of some subscriptions; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -78,9 +78,10 @@ def work(claims: Sequence[Claim[Subscription]], turn: Turn) -> list[SendingOutco
 
 
 def _since() -> Combinable:
-    """Return since when a subscription has something to send: its own moment is the last turn's.
+    """Return since when a subscription is due: its own `due_at`, or that of its first message.
 
-    Its first message does not say either while the address pauses.
+    The later one counts: its own may be from the last turn, and a pause ends after the first
+    message is due.
     """
     mine = OutgoingMessage.objects.filter(subscription=OuterRef("pk"), due_at__isnull=False)
     first = Subquery(mine.order_by("due_at").values("due_at")[:1])
@@ -91,12 +92,12 @@ OUTGOING = RowQueue(
     name=outbox.QUEUE,
     rows=rows,
     work=work,
-    calls=False,  # not of the platform
+    calls=False,  # it does not call the platform
     slots=ADDRESSES,
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
     since=_since(),
-    # Secrets are read when they are needed: one that cannot be read stops its row alone.
+    # Secrets are read when they are needed: an unreadable one stops only its own row.
     columns=[one.name for one in Subscription._meta.concrete_fields if "secret" not in one.name],
 )
 
@@ -109,7 +110,7 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
         return _pause(claim, DeliveryResult(None, str(error)), now=timezone.now())
     while True:
         now = timezone.now()
-        # While it fails one message is enough to learn whether it is back.
+        # While the address fails, one message is enough to test whether it is back.
         limit = 1 if row.attempts else AT_ONCE
         mine = OutgoingMessage.objects.filter(_is_due(now), subscription=row.pk)
         messages = list(mine.order_by("due_at", "pk")[:limit])
@@ -128,10 +129,10 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
 
 
 def _receiver(key: int, now: datetime) -> Receiver:
-    """Return where a subscription is reached, and the secrets that are valid now.
+    """Return the address of a subscription, and the secrets that are valid now.
 
     Raises:
-        SecretUnreadable: no key decrypts them.
+        SecretUnreadable: no key decrypts the secrets.
     """
     row = Subscription.objects.get(pk=key)
     until = row.previous_secret_until
@@ -140,7 +141,7 @@ def _receiver(key: int, now: datetime) -> Receiver:
 
 
 def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[DeliveryResult]:
-    """Send messages at one time; these threads use no database."""
+    """Send messages in parallel. The threads do not use the database."""
 
     def send(one: OutgoingMessage) -> DeliveryResult:
         return receiver.send(one.message_id, one.payload, at=timezone.now())
@@ -157,7 +158,7 @@ def _write(
     *,
     now: datetime,
 ) -> SendingOutcome | None:
-    """Write the results of attempts; return an outcome if the work on the address ends."""
+    """Write the results of attempts and return an outcome if the turn must end."""
     row = claim.row
     gone = next((one for _, one in done if one.status == schedule.GONE), None)
     with transaction.atomic():
@@ -188,7 +189,7 @@ def _columns(message: OutgoingMessage, attempt: DeliveryResult, *, now: datetime
     }
     if attempt.is_delivered:
         return columns | {"state": State.DELIVERED, "due_at": None}
-    if attempt.status == schedule.GONE:  # not tried until a person enables it
+    if attempt.status == schedule.GONE:  # not tried until a person enables the subscription
         return columns
     later = schedule.next_try(attempts, first, now=now)
     if later is None:
@@ -197,7 +198,7 @@ def _columns(message: OutgoingMessage, attempt: DeliveryResult, *, now: datetime
 
 
 def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
-    """Clear the failure of an address that works again; waiting messages are sent now."""
+    """Clear the failure of an address that works again; after a long one, make its messages due."""
     row = claim.row
     if row.failing_since is not None and now - row.failing_since > BACK_AFTER:
         mine = OutgoingMessage.objects.filter(subscription=row.pk, state=State.PENDING)
@@ -210,7 +211,7 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
 
 
 def _pause(claim: Claim[Subscription], attempt: DeliveryResult, *, now: datetime) -> SendingOutcome:
-    """Pause an address that takes nothing, longer each time (I11)."""
+    """Pause an address that accepts no message, longer each time (I11)."""
     attempts = claim.row.attempts + 1
     claim.finish(
         due_at=now + max(due.backoff(attempts), attempt.wait),

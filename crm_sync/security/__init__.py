@@ -1,1 +1,1 @@
-"""Who may log in, and what they may see."""
+"""Who may log in, and which rows they may see."""

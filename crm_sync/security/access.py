@@ -1,6 +1,6 @@
-"""Whose workspaces a person sees: the one place that decides it (S12, S17).
+"""Which workspaces a person sees: the one place that decides it (S12, S17).
 
-Everything that shows or changes rows of workspaces to a person takes them through `within`.
+All code that shows or changes rows of workspaces for a person filters them with `within`.
 """
 
 from typing import Any, TypeVar, cast
@@ -12,30 +12,30 @@ from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 
 ALL = "crm_sync.all_workspaces"
-MOST_NAMED = 3  # people whom a page names to ask
+MOST_NAMED = 3  # people that a page names
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 def within(person: Person, rows: Rows, path: str = "workspace") -> Rows:
-    """Return those of the rows that belong to workspaces of the person.
+    """Return the rows that belong to workspaces of the person.
 
     Args:
-        path: from a row to its workspace; "pk" where the rows are workspaces.
+        path: the lookup from a row to its workspace; "pk" if the rows are workspaces.
     """
     keys = workspace_keys(person)
     return rows if keys is None else rows.filter(**{f"{path}__in": keys})
 
 
 def own_workspaces(person: Person) -> QuerySet[Workspace]:
-    """Return the workspaces of a person by slug, to choose from; no secret is loaded (S5)."""
+    """Return the workspaces of a person for a choice, sorted by slug. No secret is loaded (S5)."""
     return within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
 
 
 def workspace_keys(person: Person) -> list[int] | None:
-    """Return the keys of the workspaces that a person is in; None for all that there are.
+    """Return the keys of the workspaces of a person, or None for all workspaces.
 
-    They are read once for each person object, which lives as long as its request.
+    They are read once for each person object, which lives for one request.
     """
     if cast("Any", person).has_perm(ALL):
         return None
@@ -47,7 +47,7 @@ def workspace_keys(person: Person) -> list[int] | None:
 
 
 def sees_several(person: Person) -> bool:
-    """Tell whether rows of two workspaces or more can stand side by side for this person."""
+    """Return whether this person sees two or more workspaces."""
     keys = workspace_keys(person)
     if keys is not None:
         return len(keys) > 1
@@ -57,7 +57,7 @@ def sees_several(person: Person) -> bool:
 
 
 def whom_to_ask() -> list[str]:
-    """Return the names of the first few people who can put somebody into a workspace."""
+    """Return the names of the first few people who can add somebody to a workspace."""
     able = User.objects.with_perm(
         "crm_sync.change_workspace", backend="django.contrib.auth.backends.ModelBackend"
     )

@@ -1,4 +1,4 @@
-"""Logins: a log line for each, a lock against guessing, the password asked again (S17)."""
+"""Logins: a log line for each, a lock against guesses, and password confirmations (S17)."""
 
 import logging
 import time
@@ -21,14 +21,14 @@ from crm_sync.security import login_limits, second_factor, sessions
 
 log = logging.getLogger(__name__)
 
-CONFIRMED = "confirmed_at"  # in the session
+CONFIRMED = "confirmed_at"  # key in the session
 LASTS = timedelta(minutes=10)
-UNKNOWN, DIGEST = "unknown", 12  # how a name without an account is kept
+UNKNOWN, DIGEST = "unknown", 12  # how a name without an account is stored
 WRONG = "This is not your password."
 
 
 def address(request: HttpRequest) -> str | None:
-    """Return the address that a login comes from; None where it is none, as by a socket."""
+    """Return the IP address of a login, or None if there is none, for example with a socket."""
     try:
         return str(ip_address(callers.source(request)))
     except ValueError:
@@ -36,9 +36,9 @@ def address(request: HttpRequest) -> str | None:
 
 
 def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """Return by which name a failed login is counted and kept.
+    """Return the name under which a failed login is counted and stored.
 
-    One that no account has is replaced by a keyed digest, since it may be a password.
+    A name without an account is replaced by a keyed digest, because it may be a password.
     """
     name = str((credentials or {}).get("username") or request.POST.get("username") or "")
     known: dict[str, str] = request.__dict__.setdefault("_names_kept", {})
@@ -52,7 +52,7 @@ def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -
 def locked_out(
     request: HttpRequest, _: HttpResponse | None = None, credentials: Any = None
 ) -> HttpResponse:
-    """Say that nobody can log in with this name from here for a while."""
+    """Answer 429: nobody can log in with this name from this address for some minutes."""
     minutes = round(settings.AXES_COOLOFF_TIME.total_seconds() / 60)
     context = admin.site.each_context(request) | {
         "title": "Log in",
@@ -65,10 +65,10 @@ def locked_out(
 
 
 def needs_password(request: HttpRequest, now: datetime) -> bool:
-    """Tell whether the password is to be asked before a sensitive change.
+    """Return whether a sensitive change needs the password.
 
-    Not within ten minutes of the last time, and not of somebody who has none here, whom a proxy
-    has let in.
+    It is not needed within ten minutes of the last confirmation, or from a person without a
+    password here, whom a proxy has authenticated.
     """
     if not getattr(request.user, "has_usable_password", bool)():
         return False
@@ -77,9 +77,9 @@ def needs_password(request: HttpRequest, now: datetime) -> bool:
 
 
 def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
-    """Tell whether the password, where it has to be asked, is that of the user.
+    """Return whether the password is right, or not needed.
 
-    A wrong one counts like one at the login.
+    A wrong password counts as a failed login.
     """
     if not needs_password(request, now):
         return True
@@ -91,9 +91,9 @@ def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
 
 
 def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
-    """Count a login as a confirmation, and write one log line.
+    """Treat a login as a confirmation, and write one log line.
 
-    An app that waited for its first code waits no longer: whoever had begun it may be another one.
+    An app that waits for its first code is deleted: another person may have begun it.
     """
     now, where = timezone.now(), address(request)
     request.session[CONFIRMED] = now.isoformat()
@@ -104,7 +104,7 @@ def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
 
 
 def _out(sender: Any, request: HttpRequest, user: AbstractBaseUser | None, **_: Any) -> None:
-    """Write one log line."""
+    """Write one log line about a logout."""
     if user is not None:
         log.info("logout: %s from %s", user.get_username(), address(request))
 
@@ -112,9 +112,9 @@ def _out(sender: Any, request: HttpRequest, user: AbstractBaseUser | None, **_: 
 def _failed(
     sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """Count it, and write one log line.
+    """Count a failed login, and write one log line.
 
-    A name without an account is left out of it, since it may be a password.
+    A name without an account is not logged, because it may be a password.
     """
     if request is not None:
         login_limits.failures.add(callers.source(request), time.monotonic())
@@ -126,7 +126,7 @@ def _failed(
 
 
 def listen() -> None:
-    """Connect the signals of logins; after `axes`, which says who is locked out."""
+    """Connect the signals of logins, after `axes`, which marks locked out requests."""
     user_logged_in.connect(_in, dispatch_uid="crm_sync.security.login.in")
     user_logged_out.connect(_out, dispatch_uid="crm_sync.security.login.out")
     user_login_failed.connect(_failed, dispatch_uid="crm_sync.security.login.failed")

@@ -1,7 +1,7 @@
-"""What a login may cost before it is known to be one: hashing a password takes a third of a second.
+"""Limits the cost of logins: hashing a password takes a third of a second.
 
-Without these limits a few loops of logins take every processor of the machine (S17). Each process
-counts for itself, in bounded memory.
+Without these limits, a few login loops use all processors of the machine (S17). Each process counts
+for itself, in bounded memory.
 """
 
 import logging
@@ -27,7 +27,7 @@ hashing = threading.BoundedSemaphore(AT_ONCE)
 
 
 class TooManyLogins(Exception):
-    """A login that is refused before its password is looked at; `wait` is in seconds."""
+    """A login that is refused before its password is checked; `wait` is in seconds."""
 
     def __init__(self, text: str, wait: int) -> None:
         super().__init__(text)
@@ -35,13 +35,13 @@ class TooManyLogins(Exception):
 
 
 class BoundedHasher(PBKDF2PasswordHasher):
-    """Django's default hasher, at most twice at a time in a process."""
+    """Django's default hasher, limited to two hashes at a time in a process."""
 
     def encode(self, password: str, salt: Any, iterations: int | None = None) -> str:
         """Hash the password.
 
         Raises:
-            TooManyLogins: two others are being hashed.
+            TooManyLogins: two other passwords are being hashed.
         """
         if not hashing.acquire(blocking=False):
             raise TooManyLogins("Several people are logging in at this moment.", SOON)
@@ -52,17 +52,17 @@ class BoundedHasher(PBKDF2PasswordHasher):
 
 
 failures = PerMinute()
-refusals = PerMinute()  # of which the first of an address is logged
+refusals = PerMinute()  # the first one of an address is logged
 
 
 class AddressLimit:
-    """An authentication backend that knows nobody, and comes before the others."""
+    """An authentication backend that only refuses logins, and runs before the others."""
 
     def authenticate(self, request: HttpRequest | None, **_: Any) -> None:
-        """Refuse an address that has failed too often, before anything is hashed.
+        """Refuse an address after too many failures, before a password is hashed.
 
         Raises:
-            TooManyLogins: it has to wait.
+            TooManyLogins: the address has to wait.
         """
         if request is None:
             return
@@ -73,17 +73,17 @@ class AddressLimit:
 
 
 class Refusals:
-    """The middleware that answers a login that is refused."""
+    """A middleware that answers refused logins."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._answer = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Let the request pass."""
+        """Pass the request on."""
         return self._answer(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer 429, and say when to try again."""
+        """Answer 429, with the time until the next try."""
         if not isinstance(error, TooManyLogins):
             return None
         where = callers.source(request)

@@ -5,18 +5,18 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 MINUTE = 60.0  # seconds
-KEYS = 10_000  # that are counted; the one that was counted longest ago is dropped
+KEYS = 10_000  # the number of keys; the least recently counted key is dropped
 
 
 class PerMinute:
-    """Counts by key; `now` is in seconds, by a monotonic clock."""
+    """Counts by key; `now` is in seconds of a monotonic clock."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def add(self, key: Hashable, now: float) -> int:
-        """Count one; return how many there were in this window, this one included."""
+        """Count one and return the count of this window, with this one."""
         with self._lock:
             since, number = self._counts.pop(key, (now, 0))
             if now - since >= MINUTE:
@@ -27,7 +27,7 @@ class PerMinute:
             return number + 1
 
     def wait(self, key: Hashable, most: int, now: float) -> float:
-        """Return the seconds until the window ends in which there were `most`; 0 without one."""
+        """Return the seconds until the window ends if it has `most` or more, else 0."""
         since, number = self._counts.get(key, (now, 0))
         return max(0.0, since + MINUTE - now) if number >= most else 0.0
 

@@ -1,8 +1,8 @@
 """The second factor of a login: a code of an app, or a recovery code (S17).
 
-ADMIN_SECOND_FACTOR says whether it is asked: `off`; `optional`, of those who have set it up;
-`required`, and whoever has not gets no other page. The codes, and a pause after wrong ones that
-doubles each time, are those of django-otp.
+ADMIN_SECOND_FACTOR decides who needs it. `off`: nobody. `optional`: people who have set it up.
+`required`: everybody, and a person without it gets only the page that sets it up. django-otp checks
+the codes, with a pause after wrong codes that doubles each time.
 """
 
 import secrets
@@ -27,37 +27,37 @@ from crm_sync.models import AuthenticatorApp
 from crm_sync.secrets import SecretUnreadable
 
 OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
-DIGITS = 6  # of a code of an app; a recovery code is longer
-RECOVERY_CODES, BITS = 10, 80  # so many that nobody finds a code by its digest
+DIGITS = 6  # of an app's code, which is shorter than a recovery code
+RECOVERY_CODES, BITS = 10, 80  # enough bits that nobody finds a code by its digest
 LENGTH = BITS // 5  # of a recovery code and of its digest, in base 32
-WAITS = timedelta(minutes=10)  # a new app for its first code
+WAITS = timedelta(minutes=10)  # how long a new app waits for its first code
 MINE = "admin:crm_sync_authenticatorapp_mine"
-OPEN = (MINE, "admin:logout")  # to whoever has yet to set it up
+OPEN = (MINE, "admin:logout")  # for people who have to set it up first
 
 
 def is_on() -> bool:
-    """Tell whether anybody is asked for a second factor."""
+    """Return whether anybody can need a second factor."""
     return bool(settings.ADMIN_SECOND_FACTOR != OFF)
 
 
 def is_required() -> bool:
-    """Tell whether everybody has to set it up."""
+    """Return whether everybody has to set it up."""
     return bool(settings.ADMIN_SECOND_FACTOR == REQUIRED)
 
 
 def concerns(person: Any) -> bool:
-    """Tell whether a person can be asked: not who has no password here, whom a proxy lets in."""
+    """Return whether a person can need it: not without a password here, as behind a proxy."""
     return is_on() and person.is_authenticated and bool(person.has_usable_password())
 
 
 def app_of(person: User) -> Any:
-    """Return the app that a person has set up, None without one."""
+    """Return the app that a person has set up, or None."""
     return AuthenticatorApp.objects.devices_for_user(person, confirmed=True).first()
 
 
 # --- codes ---
 def used(person: User, code: str) -> tuple[Any, str]:
-    """Use a code up, of the app or for recovery; return its device, or None and why not."""
+    """Use up a code of the app or a recovery code; return its device, or None and the reason."""
     code = without_blanks(code)
     is_of_app = code.isdecimal() and len(code) == DIGITS
     kind = AuthenticatorApp if is_of_app else StaticDevice
@@ -67,12 +67,12 @@ def used(person: User, code: str) -> tuple[Any, str]:
 
 
 def without_blanks(code: str) -> str:
-    """Return a code as it is compared: people type it in groups, and in capitals."""
+    """Return a code without blanks and capitals, which people may type."""
     return "".join(code.split()).lower()
 
 
 def refusal(person: User, device: Any, code: str) -> str:
-    """Return why a code of a device is refused; "" uses it up."""
+    """Use up a code of a device and return why it is refused, or ""."""
     if not code:
         return "Enter the code that your app shows, or a recovery code."
     if device is None:
@@ -95,27 +95,27 @@ def _span(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds < 6000 else f"{round(seconds / 3600)} hours"
 
 
-# --- setting up, and taking away ---
+# --- set up and remove ---
 def begin(person: User) -> Any:
-    """Make a device with a new secret, which is asked for after its first code alone."""
+    """Make a device with a new secret. It is needed only after its first code."""
     give_up(person)
     return AuthenticatorApp.objects.create(user=person, name="App", confirmed=False)
 
 
 def give_up(person: User) -> None:
-    """Forget a device whose first code never came."""
+    """Delete a device that still waits for its first code."""
     AuthenticatorApp.objects.devices_for_user(person, confirmed=False).delete()
 
 
 def begun(person: User, now: datetime) -> Any:
-    """Return the device that waits for its first code; None where it has waited for too long."""
+    """Return the device that waits for its first code, or None if it has waited for too long."""
     waiting = AuthenticatorApp.objects.devices_for_user(person, confirmed=False)
     return waiting.filter(created_at__gt=now - WAITS).first()
 
 
 @transaction.atomic
 def finish(person: User, device: Any) -> list[str]:
-    """Let a device whose code was right take the place of any other; return recovery codes."""
+    """Confirm a device, which replaces any other; return new recovery codes."""
     AuthenticatorApp.objects.filter(user=person).exclude(pk=device.pk).delete()
     AuthenticatorApp.objects.filter(pk=device.pk).update(confirmed=True)
     return new_recovery_codes(person)
@@ -123,7 +123,7 @@ def finish(person: User, device: Any) -> list[str]:
 
 @transaction.atomic
 def new_recovery_codes(person: User) -> list[str]:
-    """Make codes that each open once, in place of those before."""
+    """Make new recovery codes, each valid once, which replace the old ones."""
     StaticDevice.objects.filter(user=person).delete()
     device = StaticDevice.objects.create(user=person, name="Recovery codes")
     codes = [_base32(secrets.token_bytes(BITS // 8)) for _ in range(RECOVERY_CODES)]
@@ -133,7 +133,7 @@ def new_recovery_codes(person: User) -> list[str]:
 
 
 def digest(code: str) -> str:
-    """Return what is stored of a recovery code (S5); one of `addstatictoken` stands as it is."""
+    """Return the stored digest of a recovery code (S5). A code of `addstatictoken` is unchanged."""
     if len(code) != LENGTH:
         return code
     return _base32(sha256(code.encode()).digest()[: BITS // 8])
@@ -144,13 +144,13 @@ def _base32(data: bytes) -> str:
 
 
 def recovery_codes_left(person: User) -> int:
-    """Count the recovery codes that were not used."""
+    """Return the number of unused recovery codes."""
     return int(StaticToken.objects.filter(device__user=person).count())
 
 
 @transaction.atomic
 def remove(people: Iterable[int]) -> None:
-    """Take the app and the recovery codes from people, by their keys."""
+    """Delete the apps and recovery codes of people, by their keys."""
     for kind in (AuthenticatorApp, StaticDevice):
         kind.objects.filter(user__in=people).delete()
 
@@ -159,7 +159,7 @@ def remove(people: Iterable[int]) -> None:
 def gate(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer nothing to a session that lacks the second factor; the API has no sessions."""
+    """Stop requests of sessions without the second factor. The API has no sessions."""
 
     def serve(request: HttpRequest) -> HttpResponse:
         has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
@@ -173,7 +173,7 @@ def _stopped(request: HttpRequest) -> HttpResponse | None:
     person: Any = request.user
     if not concerns(person) or person.is_verified():
         return None
-    if app_of(person) is not None:  # a session of before it was set up, or switched on
+    if app_of(person) is not None:  # the session is older than the second factor
         logout(request)
         return redirect_to_login(request.get_full_path(), reverse("admin:login"))
     if is_required() and request.path not in [reverse(name) for name in OPEN]:

@@ -1,6 +1,6 @@
-"""Sessions of people: one ends after a time without use, and its person sees and ends it (S17).
+"""Sessions of people: unused sessions end, and people see and end their own sessions (S17).
 
-What is known of a session lies in the session itself, which no page shows whole.
+The data about a session is stored in the session itself, which no page shows completely.
 """
 
 import logging
@@ -24,15 +24,15 @@ from crm_sync.platform import callers
 
 log = logging.getLogger(__name__)
 
-BEGAN, USED, WHERE, BROWSER = "began_at", "used_at", "address", "browser"  # in the session
+BEGAN, USED, WHERE, BROWSER = "began_at", "used_at", "address", "browser"  # keys in the session
 PACE = timedelta(minutes=1)  # between two writes of the last use
-LONGEST = 200  # characters that are kept of the name of a browser
-NAME = 16  # characters by which a session is named: nobody gets back from them to its key
+LONGEST = 200  # characters that are stored of the name of a browser
+NAME = 16  # characters of the name of a session, which does not reveal its key
 
 
 @dataclass(frozen=True)
 class Login:
-    """A session of a person that is still open; `name` stands for its key, which opens it."""
+    """An open session of a person. Pages show `name` instead of the secret key."""
 
     key: str
     began_at: datetime
@@ -42,14 +42,14 @@ class Login:
 
     @property
     def name(self) -> str:
-        """What a page calls it by."""
+        """The name of the session on a page."""
         return sha256(self.key.encode()).hexdigest()[:NAME]
 
 
 def begin(request: HttpRequest, address: str | None, now: datetime) -> None:
-    """Note in the session of a login when and from where it began.
+    """Store in the session when and from where it began.
 
-    It ends SESSION_COOKIE_AGE later, whatever is written to it meanwhile.
+    The session ends SESSION_COOKIE_AGE later, even if it is written to in between.
     """
     session = request.session
     session[BEGAN] = session[USED] = now.isoformat()
@@ -59,7 +59,7 @@ def begin(request: HttpRequest, address: str | None, now: datetime) -> None:
 
 
 def logins(person: User, now: datetime) -> list[Login]:
-    """Return the open sessions of a person, the one that was used last first."""
+    """Return the open sessions of a person, the last used first."""
     return sorted(_logins(person, now), key=lambda one: one.used_at, reverse=True)
 
 
@@ -75,14 +75,14 @@ def _logins(person: User, now: datetime) -> Iterator[Login]:
 
 
 def end(person: User, names: set[str], now: datetime) -> int:
-    """End those sessions of a person that have these names; return how many there were."""
+    """End the sessions of a person with these names and return their number."""
     keys = [one.key for one in logins(person, now) if one.name in names]
     return Session.objects.filter(pk__in=keys).delete()[0]
 
 
 # --- each request ---
 def keep(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """End a session that nobody has used for SESSION_IDLE seconds, and note the use of others."""
+    """End a session after SESSION_IDLE seconds without use, and store the use of other ones."""
 
     def serve(request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.is_authenticated:
@@ -105,7 +105,7 @@ def keep(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
 
 def _is_by_a_person(request: HttpRequest) -> bool:
-    """Tell whether somebody did something: a page that moves by itself asks by `fetch`."""
+    """Return whether a person made the request. Pages that refresh themselves use `fetch`."""
     return request.method == "POST" or request.headers.get("Sec-Fetch-Dest") != "empty"
 
 

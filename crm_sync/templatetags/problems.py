@@ -1,6 +1,6 @@
-"""What went wrong, on a page: `{{ row.problem|problem }}`, and the same for the cells of the admin.
+"""Shows problems on pages, by `{{ row.problem|problem }}`, and in cells of the admin.
 
-One sentence, what to do, and the raw text folded away for an operator.
+A problem is one sentence, what to do, and for operators the raw text, folded.
 """
 
 from django import template
@@ -16,10 +16,10 @@ NOTHING = "—"
 
 
 def problem_cell(stored: str | SyncError, *, remedy: bool = True) -> SafeString | str:
-    """Show an error, or what is stored of one; a dash where there is none.
+    """Show an error or a stored problem; a dash if there is none.
 
     Args:
-        remedy: also say what a person can do; False where that has a place of its own.
+        remedy: whether to show what a person can do; False if the page shows it elsewhere.
     """
     if not stored:
         return NOTHING
@@ -43,11 +43,11 @@ def _folded(details: str) -> SafeString | str:
 
 @register.filter
 def problem(stored: str | None) -> SafeString | str:
-    """Show what is stored of an error."""
+    """Show a stored problem."""
     return problem_cell(stored or "")
 
 
 @register.filter
 def problem_text(stored: str | None) -> str:
-    """Return the sentence alone, for where there is one line."""
+    """Return only the sentence of a stored problem, to fit on one line."""
     return explain(stored or "").sentence

@@ -1,1 +1,1 @@
-"""The webhook as the platform holds it, its history, tests of it. No serving of callbacks."""
+"""The webhook on the platform, its history, and tests of it. Callbacks are served elsewhere."""

@@ -1,4 +1,4 @@
-"""The platform's last attempts to call us, beside what the inbox holds (§2.2)."""
+"""The platform's last attempts to call us, matched with the inbox (§2.2)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Attempt:
     """One attempt, as the platform records it.
 
     Attributes:
-        at: by the platform's clock; None where that cannot be read.
-        order: the id in the payload, "" where it names none.
-        answer: the status that the platform saw and its words, every secret of ours masked.
-        is_success: None where the record does not say.
-        ours: the row in which we received the event, in whatever way; None where we did not.
+        at: the time by the platform's clock, or None if it cannot be read.
+        order: the order id in the payload, "" if there is none.
+        answer: the status or the failure that the platform recorded, with our secrets masked.
+        is_success: None if the record has no such value.
+        ours: the row of the event here, from any source, or None if we did not receive it.
     """
 
     at: datetime | None
@@ -56,9 +56,9 @@ def _answer(one: history.HistoryRecord) -> str:
 def _received(workspace_id: int, digests: set[str]) -> dict[str, ReceivedEvent]:
     mine = ReceivedEvent.objects.filter(workspace_id=workspace_id, replay_of=None)
     known = mine.filter(canonical_digest__in=digests).defer("body", "headers").order_by("-pk")
-    found = {one.canonical_digest: one for one in known}  # the first that came wins
+    found = {one.canonical_digest: one for one in known}  # the first one received wins
     if digests - found.keys():
-        # The worker has not come to these yet, or did not understand or apply them.
+        # A worker has not applied these yet, or could not parse or apply them.
         for one in mine.filter(canonical_digest="").order_by("-pk")[: store.UNDIGESTED]:
             found.setdefault(store.digest_of(bytes(one.body)), one)
     return found

@@ -1,4 +1,4 @@
-"""Where the secret of a callback travels (§5.2), and for calls of our own to our own address."""
+"""Where a callback carries its secret (§5.2), also in test calls to our own address."""
 
 import re
 
@@ -9,7 +9,7 @@ LONGEST = 100  # characters of a name
 # Servers and proxies drop headers with an underscore, or treat it as a hyphen.
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^`|~-]+")
 _PARAMETER = re.compile(r"[A-Za-z0-9._~-]+")
-# A callback has these for another purpose (§6.1), or they are no longer there when it is read.
+# A callback has these headers for another purpose (§6.1), or a proxy or server removes them.
 _TAKEN = {
     *("authorization", "content-type", "content-length", "content-encoding", "x-event-type"),
     *("x-order-id", "host", "connection", "transfer-encoding", "expect", "te", "trailer"),
@@ -18,14 +18,14 @@ _TAKEN = {
 
 
 class BadName(Exception):
-    """No callback could carry the secret under this name."""
+    """No callback can carry the secret under this name."""
 
 
 def check_names(header: str, parameter: str) -> None:
-    """Refuse a name of a header or of a parameter that cannot carry the secret (§2.1).
+    """Reject a name of a header or parameter that cannot carry the secret (§2.1).
 
     Raises:
-        BadName: says what is wrong.
+        BadName: with the reason.
     """
     if not _HEADER.fullmatch(header) or len(header) > LONGEST:
         raise BadName(f"{header!r} is not the name of a header: letters, digits and hyphens")
@@ -47,7 +47,7 @@ def carrying(workspace: Workspace, secret: str) -> tuple[dict[str, str], dict[st
 
 
 def in_header(secret: str) -> str:
-    """Return the text of a header whose bytes are the secret in UTF-8, as `inbox.auth` compares.
+    """Return the header text whose bytes are the secret in UTF-8, which `inbox.auth` compares.
 
     HTTP libraries and WSGI write and read each character of a header as one byte (Latin-1).
     """

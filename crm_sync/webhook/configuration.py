@@ -1,4 +1,4 @@
-"""The webhook configuration on the platform, set from ours (§4.1)."""
+"""Sets the webhook configuration on the platform (§4.1)."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from crm_sync.platform.responses import Answer
 from crm_sync.webhook import authentication, schedule
 
 ROTATION_OVERLAP = timedelta(minutes=10)  # S6: callbacks under way still carry the old secret
-# Names under which a drift says that the platform holds no secret, or none of ours.
+# Names in a drift for a missing webhook, a missing secret, and another secret.
 GONE, NO_SECRET, OTHER_SECRET = "webhook", "hasAuthSecret", "authSecret"
 LOST_SECRET = {GONE, NO_SECRET, OTHER_SECRET}
 CONFIGURED = (
@@ -25,11 +25,11 @@ ROTATED = ("auth_secret", "previous_auth_secret", "previous_auth_secret_until")
 
 
 class NoneNotAllowed(Exception):
-    """authType NONE is refused unless the setting allows it (S2)."""
+    """The setting does not allow authType NONE (S2)."""
 
 
 class OnlyHere(Exception):
-    """Our own address can be reached from this machine only: every callback would be lost."""
+    """Only this machine can reach our own address: every callback would be lost."""
 
 
 def configure(
@@ -41,20 +41,20 @@ def configure(
     now: datetime,
     deadline: float | None = None,
 ) -> Answer:
-    """Set POST, our address, `auth_type` and a secret, and make the webhook deliver.
+    """Set POST, our address, `auth_type` and a secret, and enable the webhook.
 
-    A secret that the platform has already stays; if it has none, a new one is generated. POST is
-    always sent, because the platform's default is GET (A22).
+    A stored secret is kept and sent again; without one, a new secret is generated. POST is always
+    sent, because the platform's default is GET (A22).
 
     Args:
-        header_name, parameter_name: under which the secret travels (§2.1); "" leaves them. The old
-            names stay valid as long as the old secret does in a rotation (S6).
-        deadline: seconds for the call, if somebody waits for its answer.
+        header_name, parameter_name: the names that carry the secret (§2.1); "" does not change
+            them. The old names stay valid for as long as an old secret after a rotation (S6).
+        deadline: seconds for the call, if a person waits for the answer.
 
     Raises:
         NoneNotAllowed, OnlyHere, BadName: nothing was sent.
-        SyncError: the platform did not accept it. We still accept the secret that it may have, and
-            under each name that it may use.
+        SyncError: the platform did not accept it. We still accept each secret and each name that
+            the platform may use.
     """
     _check(workspace, auth_type)
     names = (
@@ -76,7 +76,7 @@ def configure(
 
 
 def _renamed(workspace: Workspace, header: str, parameter: str, *, now: datetime) -> dict[str, Any]:
-    """Return the columns that set the names and keep valid what the platform may use until then."""
+    """Return the columns with the new names, and the old names that the platform may still use."""
     old = [workspace.auth_header_name, workspace.auth_parameter_name]
     if old == [header, parameter]:
         return {}
@@ -90,12 +90,12 @@ def _renamed(workspace: Workspace, header: str, parameter: str, *, now: datetime
 
 
 def repair(workspace: Workspace, *, now: datetime) -> Answer:
-    """Undo what somebody else changed: one PUT, never a DELETE, which erases the history (I26).
+    """Undo foreign changes with one PUT, never with a DELETE, which erases the history (I26).
 
-    The platform keeps its secret (§4.1: it stays if it is left out), unless it has none or we have
-    refused its last call because of it. No endpoint returns the secret. So if somebody changed it
-    too, only the first callback that we refuse shows it; its event comes through the history, and
-    the next repair sends our secret (decision 7).
+    The platform keeps its secret (§4.1: it is unchanged if the PUT has none), unless it has none or
+    we have refused its last call because of it. No endpoint returns the secret. So if it was
+    changed too, only the first refused callback shows that. Its event comes through the history,
+    and the next repair sends our secret (decision 7).
 
     Raises:
         NoneNotAllowed, OnlyHere, SyncError: as `configure`.
@@ -108,11 +108,12 @@ def repair(workspace: Workspace, *, now: datetime) -> Answer:
 
 
 def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None = None) -> Answer:
-    """Replace the secret; the old one stays valid for ten minutes (S6).
+    """Replace the secret. The old one stays valid for ten minutes (S6).
 
     Both are accepted before the platform gets the new one, so no callback in between is refused.
-    After an unclear answer both stay valid until a rotation succeeds. That one sends the same new
-    secret again: with a third one, the secret that the platform has would no longer be accepted.
+    After an unclear answer, both stay valid until a rotation succeeds. The next rotation sends the
+    same new secret again: with a third secret, the one that the platform has might no longer be
+    accepted.
     """
     _check(workspace, workspace.auth_type)
     before = {name: getattr(workspace, name) for name in ROTATED}
@@ -134,7 +135,7 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
 
 
 def _is_unfinished(workspace: Workspace) -> bool:
-    """Tell whether it is unknown which of the two secrets the platform has."""
+    """Return whether it is unknown which of the two secrets the platform has."""
     return bool(workspace.previous_auth_secret) and workspace.previous_auth_secret_until is None
 
 
@@ -155,7 +156,7 @@ def _put(
     with_secret: bool = True,
     deadline: float | None = None,
 ) -> Answer:
-    """Set the webhook, and have it polled at once."""
+    """Set the webhook, and let a worker poll it at once."""
     body = expected(workspace)
     if with_secret and workspace.auth_type != Workspace.AuthType.NONE:
         body["authSecret"] = workspace.auth_secret
@@ -168,7 +169,7 @@ def _put(
 
 
 def expected(workspace: Workspace) -> dict[str, Any]:
-    """The configuration that the platform should hold (§2.1), as far as it can be read back."""
+    """Return the configuration that the platform should have (§2.1), without the secret."""
     body: dict[str, Any] = {
         "url": workspace.callback_url,
         "method": "POST",

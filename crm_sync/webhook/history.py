@@ -1,4 +1,4 @@
-"""Pure: what two readings of the trigger history and of the configuration show (§2.1, §2.2)."""
+"""Pure functions that parse the trigger history and compare configurations (§2.1, §2.2)."""
 
 import json
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from typing import Any
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document, read_moment
 from crm_sync.text import clean, plain
 
-KEPT = 10  # §8: the platform keeps so many records
-SHOWN = 300  # characters of the platform's words that a person needs
+KEPT = 10  # records that the platform keeps (§8)
+SHOWN = 300  # characters of the platform's texts that a person needs
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 Document = dict[str, Any]
@@ -21,9 +21,9 @@ class HistoryRecord:
     """One attempt of the platform to call us.
 
     Attributes:
-        key: its id, or a digest of it where it has none.
-        at: when it was tried, by the platform's clock; None where that cannot be read.
-        payload: the event, None where the record holds no JSON object.
+        key: its id, or a digest of the record if it has none.
+        at: the time of the attempt by the platform's clock, or None if it cannot be read.
+        payload: the event, None if the record has no JSON object.
     """
 
     key: str
@@ -36,23 +36,23 @@ class HistoryRecord:
 
     @property
     def digest(self) -> str:
-        """The canonical digest of the event: the same however it was written."""
+        """The canonical digest of the event: the same for any spelling of its JSON."""
         return canonical_digest(self.payload)
 
     @property
     def body(self) -> bytes:
-        """The event as JSON; the same bytes for the same event."""
+        """The event as JSON, always the same bytes for the same event."""
         return json.dumps(self.payload, sort_keys=True).encode()
 
     @property
     def failure(self) -> str:
-        """What went wrong, in one line."""
+        """The failure in one line."""
         answered = f"answered {self.status}" if self.status else "no answer"
         return f"{answered}: {self.message}" if self.message else answered
 
 
 def record(document: Document) -> HistoryRecord:
-    """Read one record tolerantly (§2.2)."""
+    """Parse one record. Invalid values become None or empty (§2.2)."""
     status, success, headers = (document.get(key) for key in ("statusCode", "success", "headers"))
     key = document.get("id")
     return HistoryRecord(
@@ -69,7 +69,7 @@ def record(document: Document) -> HistoryRecord:
 
 
 def _payload(value: Any) -> Document | None:
-    """Take an object, or the text of one; what was cut off is none."""
+    """Return an object, or parse the text of one; return None for a text that was cut off."""
     if isinstance(value, str):
         try:
             value = parse_document(value.encode("utf-8", "replace"))
@@ -79,12 +79,12 @@ def _payload(value: Any) -> Document | None:
 
 
 def in_order(records: Iterable[HistoryRecord]) -> list[HistoryRecord]:
-    """Sort by the platform's clock, what has no moment first."""
+    """Sort by the platform's clock, records without a time first."""
     return sorted(records, key=lambda one: one.at or LONG_AGO)
 
 
 def moment(value: Any) -> datetime | None:
-    """Read a timestamp, None where there is none."""
+    """Parse a timestamp, or return None if it is invalid."""
     try:
         return read_moment("", value)
     except NotUnderstood:
@@ -92,16 +92,17 @@ def moment(value: Any) -> datetime | None:
 
 
 def words(value: Any) -> str:
-    """Return the platform's words as a person reads them, bounded."""
+    """Return a value of the platform as a short text for a person."""
     told = json.dumps(value) if isinstance(value, dict | list) else plain(value)
     text: str = clean(told)[0]
     return " ".join(text.split())[:SHOWN]
 
 
 def differences(theirs: Document, ours: Document) -> dict[str, dict[str, str]]:
-    """Compare the configuration that the platform shows with ours: name → both values.
+    """Compare the platform's configuration with ours and return name → both values.
 
-    A name that it does not show says nothing; header names do not depend on their case (§5.2).
+    A value that the platform does not return is no difference. Header names are compared without
+    case (§5.2).
     """
     found = {}
     for name, wanted in ours.items():

@@ -1,6 +1,6 @@
-"""What was missed comes back: the trigger history is a second channel (§2.2, I19-I21).
+"""Recovers missed events from the trigger history, a second channel (§2.2, I19-I21).
 
-A poll reads the webhook's configuration, and the history if that may show something new. Each event
+A poll reads the webhook's configuration, and the history if it may have new records. Each event
 that we did not receive goes through the same inbox. If a poll cannot account for every attempt, it
 records a `Gap`: every open order is read again, and a person sees the interval.
 """
@@ -31,12 +31,12 @@ from crm_sync.work.queues import RowQueue, Turn
 log = logging.getLogger(__name__)
 
 MICROSECOND = timedelta(microseconds=1)
-SILENCE = timedelta(seconds=35)  # a callback has 30 seconds (§6.1 rule 3), and some to get here
-UNAUTHORIZED = 401  # what our own address answers to another secret
+SILENCE = timedelta(seconds=35)  # a callback has 30 seconds (§6.1 rule 3), and a few to arrive
+UNAUTHORIZED = 401  # the answer of our own address to a wrong secret
 
 
 class PollOutcome(StrEnum):
-    """What became of a poll."""
+    """The outcome of a poll."""
 
     AS_BEFORE = "as before"
     POLLED = "polled"  # the history was read, too
@@ -46,12 +46,12 @@ class PollOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class PollResult:
-    """What a poll has read.
+    """The data that a poll has read.
 
     Attributes:
-        configuration: None when no webhook is configured (A20).
-        as_of: the platform's clock; ours where the answer has no date.
-        records: oldest first; None when there was no reason to read them.
+        configuration: None if no webhook is configured (A20).
+        as_of: the time by the platform's clock; by ours if the answer has no date.
+        records: the history, oldest first, or None if there was no reason to read it.
     """
 
     configuration: Document | None
@@ -60,7 +60,7 @@ class PollResult:
 
     @property
     def attempted_at(self) -> datetime | None:
-        """The end of the last attempt that the configuration names."""
+        """The time of the last attempt, from the configuration."""
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
@@ -77,7 +77,7 @@ def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> PollOutcome:
     except SyncError as error:
         return _put_off(claim, error, now=now)
     except Exception as error:
-        # A bug of ours, or a secret that no key opens: the row must not stay leased.
+        # A bug of ours, or a secret that no key decrypts: the row must not stay leased.
         log.exception("the poll of %s failed", claim.row)
         return _put_off(claim, error, now=now)
 
@@ -105,9 +105,9 @@ def _read(client: Client, known: WebhookMonitor, *, now: datetime) -> PollResult
 def _apply(
     claim: Claim[WebhookMonitor], workspace: Workspace, result: PollResult, *, now: datetime
 ) -> PollOutcome:
-    """Store the missed events, then have the gaps read again, then remember how far we have polled.
+    """Store the missed events, request reads for the gaps, then write how far we have polled.
 
-    If the process dies in between, nothing is lost: the next poll finds the same again.
+    If the process dies in between, nothing is lost: the next poll finds the same events again.
     """
     known = claim.row
     seen = set(known.window)
@@ -139,7 +139,7 @@ def _apply(
             }
         if is_accounted or gaps:
             columns["last_triggered_at"] = result.attempted_at
-        # Counters that a person sets back meanwhile.
+        # A person may reset these counters at the same time.
         claim.fenced.update(recovered=F("recovered") + recovered, failed=F("failed") + len(failed))
         claim.finish(due_at=now + schedule.pause(workspace.pk, now=now), **columns)
     if gaps:
@@ -148,11 +148,11 @@ def _apply(
 
 
 def _store(workspace: Workspace, records: list[HistoryRecord], *, now: datetime) -> int:
-    """Put each event that was not received in any way into the inbox, oldest first."""
+    """Store each event that was not received in any way, oldest first."""
     events = {one.digest: one for one in records if one.payload is not None}
     lacking = store.lacking(workspace.pk, set(events)) if events else set()
     missed = [one for digest, one in events.items() if digest in lacking]
-    # A claim sorts by `due_at` alone, so one moment for all would mix those at the end of a batch.
+    # A claim sorts only by `due_at`, so one time for all would mix events at the end of a batch.
     for after, one in zip(range(len(missed), 0, -1), missed, strict=True):
         store.store(
             workspace.pk,
@@ -168,9 +168,9 @@ def _store(workspace: Workspace, records: list[HistoryRecord], *, now: datetime)
 def _is_accounted(
     known: WebhookMonitor, result: PollResult, new: list[HistoryRecord], *, now: datetime
 ) -> bool:
-    """Tell whether the last attempt is one that we know: by the history, or by its callback.
+    """Return whether we know the last attempt, from the history or from its callback.
 
-    Ages are compared, each by its own clock (I29).
+    It compares ages, each by its own clock (I29).
     """
     attempted_at = result.attempted_at
     if attempted_at is None or attempted_at == known.last_triggered_at or new:
@@ -178,7 +178,7 @@ def _is_accounted(
     newest = max((one.at for one in result.records or [] if one.at), default=None)
     if newest is not None and newest >= attempted_at - SILENCE:
         return True
-    # What somebody plays again did not come from the platform.
+    # A replay did not come from the platform.
     mine = ReceivedEvent.objects.filter(workspace_id=known.workspace_id, replay_of=None)
     came_at = mine.order_by("-received_at").values_list("received_at", flat=True).first()
     return came_at is not None and now - came_at <= result.as_of - attempted_at + SILENCE
@@ -187,7 +187,7 @@ def _is_accounted(
 def _gaps(
     known: WebhookMonitor, result: PollResult, new: list[HistoryRecord], *, is_accounted: bool
 ) -> list[Gap]:
-    """Say which intervals may hide events (I21)."""
+    """Return the intervals in which events may have been lost (I21)."""
     found = []
 
     def add(why: Gap.Why, began_at: datetime | None, ended_at: datetime | None) -> None:
@@ -222,7 +222,7 @@ def _drift(
     if theirs.get("hasAuthSecret") is False:
         found[configuration.NO_SECRET] = {"theirs": "no secret", "ours": "a secret"}
     elif not found.keys() & {"url", "authType", "authHeaderName", "authParameterName"}:
-        # No endpoint returns the secret: only what our own address answered to it shows that.
+        # No endpoint returns the secret: only the answer of our own address shows a wrong one.
         tried = [one for one in new if one.is_success or one.status == UNAUTHORIZED]
         is_refused = (
             tried[-1].status == UNAUTHORIZED if tried else configuration.OTHER_SECRET in known.drift
@@ -233,7 +233,7 @@ def _drift(
 
 
 def _last_failure(workspace: Workspace, failed: list[HistoryRecord]) -> dict[str, Any]:
-    """Keep the words of the last attempt that did not reach us."""
+    """Return the columns with the reason of the last failed attempt."""
     if not failed:
         return {}
     return {

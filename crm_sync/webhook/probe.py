@@ -1,4 +1,4 @@
-"""Tests with two calls whether our public address accepts callbacks; nothing is stored.
+"""Tests with two calls whether our public address accepts callbacks. Nothing is stored.
 
 The calls are like those of the platform, but without a body: the answer must be 401 to a wrong
 secret and 400 to ours. Both carry a mark that only this installation can sign, so that they are not
@@ -25,7 +25,7 @@ AUTHENTICATED = (400, "empty body")
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """One thing that was tested, whether the result is right, and the result in words."""
+    """One tested thing, whether the result is right, and the result in words."""
 
     name: str
     is_good: bool
@@ -33,10 +33,10 @@ class ProbeStep:
 
 
 def probe(workspace: Workspace) -> list[ProbeStep]:
-    """Call our own callback address like the platform, as far as that is possible from here.
+    """Call our own callback address as the platform would, as far as possible from here.
 
     Returns:
-        the steps; the last one says why no callback can arrive, if none can.
+        the steps. The last one has the reason if no callback can arrive.
     """
     if workspace.auth_type == Workspace.AuthType.NONE:
         return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
@@ -51,7 +51,7 @@ def probe(workspace: Workspace) -> list[ProbeStep]:
 
 
 def _call(workspace: Workspace, secret: str) -> tuple[int, str] | ProbeStep:
-    """Call once; return the answer, or a step if none of our endpoints answered."""
+    """Call once and return the answer, or a failed step if none of our endpoints answered."""
     carried, params = authentication.carrying(workspace, secret)
     headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
     url = workspace.callback_url

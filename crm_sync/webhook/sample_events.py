@@ -1,4 +1,4 @@
-"""Pure: a well-formed event of every kind (§6.3), for trying an installation and for tests."""
+"""Pure functions that make a valid event of any kind (§6.3), to test an installation."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from typing import Any
 
 from crm_sync.platform import events
 
-# What an event may carry beside what it must (§6.3).
+# The optional fields of each event (§6.3).
 OPTIONAL: dict[str, tuple[str, ...]] = {
     events.VISUALS_READY: ("realEstatePropertyId", "objectReferenceId"),
     events.PHOTOGRAPHER_BOOKED: ("assignmentId",),
@@ -23,7 +23,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
 }
 KINDS = tuple(events.REQUIRED)
 
-# Made-up ids show that they are.
+# Made-up ids are easy to recognise.
 DEFAULTS: dict[str, Any] = {
     "orderId": "TRIAL-ORDER",
     "assignmentId": "TRIAL-ASSIGNMENT",
@@ -37,12 +37,12 @@ MOVES = {  # the first move of each lifecycle (§3)
     events.ORDER_STATUS_UPDATED: ("PLACED", "IN_PROGRESS"),
     events.ASSIGNMENT_STATUS_UPDATED: ("CREATED", "PHOTOGRAPHER_ASSIGNED"),
 }
-SHOOTING, DELIVERY = timedelta(days=3), timedelta(days=7)  # from the event on
+SHOOTING, DELIVERY = timedelta(days=3), timedelta(days=7)  # after the event
 ACTION = ("ACTION_REQUIRED", "POWER_OF_ATTORNEY_REQUIRED")  # a status that names its reason
 
 
 class NoSuchKind(Exception):
-    """The interface has no such event; the message lists those that it has."""
+    """The interface has no such event. The message lists the kinds."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"no event {kind!r}; there is: {', '.join(KINDS)}")
@@ -53,9 +53,9 @@ def sample(kind: str, *, at: datetime, fields: Mapping[str, Any]) -> dict[str, A
 
     Args:
         kind: an event name of §6.2.
-        at: when it happened, aware.
-        fields: what is to stand in it, by wire name. What the kind must have and is not named
-            gets a made-up value; what it may have is left out, like on the platform (§2).
+        at: the time of the event, with a time zone.
+        fields: values by wire name. Other required fields get made-up values; other optional fields
+            are omitted, as on the platform (§2).
 
     Raises:
         NoSuchKind: the interface has no such event.
@@ -72,7 +72,7 @@ def sample(kind: str, *, at: datetime, fields: Mapping[str, Any]) -> dict[str, A
 
 
 def allowed(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the fields that an event of this kind has."""
+    """Return the fields that an event of this kind can have."""
     names = (*events.REQUIRED[kind], *OPTIONAL[kind])
     return {name: fields[name] for name in names if name in fields}
 
@@ -94,5 +94,5 @@ def _of_the_moment(at: datetime) -> dict[str, Any]:
 
 
 def stamp(at: datetime) -> str:
-    """Return a moment as the platform writes it."""
+    """Return a moment in the format of the platform."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,7 +1,8 @@
-"""When the platform's webhook and its history are polled; `poll` does it.
+"""When the webhook and its history are polled. The module `poll` polls them.
 
-Every 15 seconds while something changes, else every 60; at once after every fifth callback, when a
-worker starts, after a failure of ours, and after we have set the webhook (I19).
+A poll runs every 15 seconds while something changes, else every 60. It runs at once after every
+fifth callback, when a worker starts, after a failure of ours, and after we have set the webhook
+(I19).
 """
 
 from collections.abc import Collection
@@ -15,21 +16,22 @@ from crm_sync.models import ReceivedEvent, WebhookMonitor
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "webhooks"
-RECEIPTS = 5  # callbacks, then we poll at once
-# The history keeps ten attempts (§8): so 40 a minute are seen, and silence costs a call a minute.
+RECEIPTS = 5  # callbacks that cause a poll at once
+# The history has ten attempts (§8): so we can see 40 a minute. Without events, there is one call a
+# minute.
 SOONEST, LATEST = timedelta(seconds=15), timedelta(seconds=60)
-RECENT = timedelta(minutes=10)  # for so long something counts as changing
+RECENT = timedelta(minutes=10)  # how long an event counts as a change
 
 
 def begin(workspace_id: int, *, now: datetime) -> None:
-    """Poll the webhook from now on, and at once for the first time."""
+    """Poll the webhook from now on, the first time at once."""
     first = {"due_at": now, "asked_at": now}
     WebhookMonitor.objects.get_or_create(workspace_id=workspace_id, defaults=first)
     ask(WebhookMonitor.objects.filter(workspace_id=workspace_id), now=now)
 
 
 def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
-    """Have the configuration and the whole history read at once, and ring.
+    """Make the configuration and the whole history due for a read, and ring.
 
     Returns:
         the number of webhooks.
@@ -44,7 +46,7 @@ def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
 def poll_soon(workspace_id: int, *, now: datetime) -> None:
     """Poll within 15 seconds, because something changes in this workspace."""
     late = WebhookMonitor.objects.filter(workspace_id=workspace_id, due_at__gt=now + SOONEST)
-    if late.exists():  # an UPDATE takes SQLite's only lock also where it changes nothing
+    if late.exists():  # an UPDATE locks SQLite even if it changes no row
         late.update(due_at=now + SOONEST)
 
 
@@ -54,7 +56,7 @@ def missed(callback_ids: Collection[UUID], now: datetime) -> None:
 
 
 def received(workspace_id: int, now: datetime) -> None:
-    """Poll at once if five callbacks came since the last poll, else soon."""
+    """Poll at once if five callbacks arrived since the last poll, else soon."""
     monitor = WebhookMonitor.objects.filter(workspace_id=workspace_id).first()
     if monitor is None or monitor.is_certain:
         return

@@ -1,4 +1,4 @@
-"""A callback that we send to ourselves, as the platform would: to try an installation."""
+"""A callback that we send to ourselves as the platform would, to test an installation."""
 
 import hashlib
 import json
@@ -32,12 +32,12 @@ class CallbackRequest:
 
     @property
     def body(self) -> bytes:
-        """The bytes that travel."""
+        """The bytes that are sent."""
         return json.dumps(self.payload).encode()
 
 
 def call(workspace: Workspace, payload: Mapping[str, Any]) -> CallbackRequest:
-    """Return the callback that brings an event to a workspace, with its authentication (§5.2)."""
+    """Return the callback for an event of a workspace, with its authentication (§5.2)."""
     carried, params = authentication.carrying(workspace, workspace.auth_secret)
     headers = {
         "Content-Type": "application/json",
@@ -49,10 +49,10 @@ def call(workspace: Workspace, payload: Mapping[str, Any]) -> CallbackRequest:
 
 
 def send(one: CallbackRequest, *, deadline: float = DEADLINE) -> RawAnswer:
-    """Send it over the network, once.
+    """Send it once over the network.
 
     Raises:
-        TransientError: nobody answered.
+        TransientError: there was no answer.
     """
     return transport.send(
         "POST",
@@ -65,7 +65,7 @@ def send(one: CallbackRequest, *, deadline: float = DEADLINE) -> RawAnswer:
 
 
 def received_event_of(workspace: Workspace, one: CallbackRequest) -> ReceivedEvent | None:
-    """Return what was stored of it in this database; the last one, where it was sent before."""
+    """Return its row in this database, the last one if it was sent before."""
     waiting = Q(digest=hashlib.sha256(one.body).hexdigest(), canonical_digest="", replay_of=None)
     settled = Q(canonical_digest=canonical_digest(one.payload))
     return (
@@ -74,7 +74,7 @@ def received_event_of(workspace: Workspace, one: CallbackRequest) -> ReceivedEve
 
 
 def outcome(workspace: Workspace, one: CallbackRequest, *, seconds: float) -> ReceivedEvent | None:
-    """Wait until a worker has applied it, for at most so long; it may be pending afterwards."""
+    """Wait at most `seconds` until a worker has applied it. The row may still be pending."""
     end = time.monotonic() + seconds
     while True:
         found = received_event_of(workspace, one)

@@ -1,4 +1,4 @@
-"""What the order commands share: the order by its id, and one clear line for each error."""
+"""Shared parts of the order commands: the order by its id, and one clear line for each error."""
 
 import json
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ class OrderCommand(SyncCommand):
         return found
 
     def emit_bodies(self, bodies: dict[str, Any], who: Who, *, as_json: bool, **more: Any) -> None:
-        """Print the bodies that a call without --dry-run would send, and in whose name.
+        """Print the bodies that a run without --dry-run would send, and the acting user.
 
         Args:
-            bodies: by method and path.
+            bodies: method and path → body.
             more: other members of the JSON document.
         """
         lines = [f"{call} {json.dumps(body, ensure_ascii=False)}" for call, body in bodies.items()]
@@ -40,7 +40,7 @@ class OrderCommand(SyncCommand):
 
     @contextmanager
     def errors_as_exit_codes(self) -> Iterator[None]:
-        """End with the exit code that an error means: 2 wrong choice, 3 unclear, 1 the others."""
+        """End with the exit code of an error: 2 wrong choice, 3 unclear outcome, 1 all others."""
         try:
             yield
         except NoSuchChoice as error:
@@ -54,12 +54,12 @@ class OrderCommand(SyncCommand):
 
 
 def who_changed(order: Order) -> Who:
-    """Return in whose name the last change of an order was asked for."""
+    """Return the user in whose name the last change of an order was requested."""
     return who_acts(order.workspace_id, order.change_requests.latest("pk").body)
 
 
 def order_document(order: Order) -> dict[str, Any]:
-    """Return what `--json` prints of an order."""
+    """Return the JSON document of an order for `--json`."""
     assignments = order.assignments.order_by("pk")
     return {
         "order": order.platform_id,

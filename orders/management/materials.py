@@ -1,4 +1,4 @@
-"""What the commands share that list materials: the lists read now, and how they are printed."""
+"""Shared parts of the commands that list materials: read the lists, and print them."""
 
 import time
 from typing import Any
@@ -12,21 +12,21 @@ from orders.materials import deliveries
 from orders.models import MaterialSet
 from orders.plugged.order_queues import MATERIALS
 
-SLICE = 1.0  # seconds between two looks whether all of them are read
-WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
+SLICE = 1.0  # seconds between two checks whether all lists are read
+WHILE_BUSY = 0.5  # seconds between two checks whether a worker still reads
 
 
 class MaterialCommand(SyncCommand):
-    """A command that reads lists of materials now, and prints them.
+    """A command that reads lists of materials and prints them.
 
-    Exit codes: 0 listed, also where there are none; 3 a list was not read, or lists nothing.
+    Exit codes: 0 listed, also if there are none; 3 a list was not read, or has a problem.
     """
 
     def read_and_emit(self, name: str, value: str, which: Q, options: dict[str, Any]) -> None:
-        """Read the due ones among these sets, and print what all of them hold.
+        """Read the due sets, and print the materials of all sets.
 
         Args:
-            name: what the sets belong to, in the JSON document; with its value.
+            name, value: the owner of the sets, as a member of the JSON document.
         """
         every = MaterialSet.objects.filter(which)
         self._read(every)
@@ -42,13 +42,13 @@ class MaterialCommand(SyncCommand):
             self.fail("; ".join(wrong), PARTLY)
 
     def _read(self, sets: QuerySet[MaterialSet]) -> None:
-        """Read them, or wait for the worker that does."""
+        """Read the due sets, or wait for the worker that reads them."""
         while first := sets.filter(due_at__lte=timezone.now()).first():
             done = turn.take(MATERIALS, first.workspace_id, seconds=SLICE)
             if done.busy:
                 time.sleep(WHILE_BUSY)
             elif not done.total:
-                break  # the workspace waits, or the workers use all calls that it allows
+                break  # the workspace is paused, or the workers use all calls that it allows
 
 
 def _wrong(one: MaterialSet) -> str:

@@ -1,4 +1,4 @@
-"""Failed logins, for superusers, who may unlock a name at once (S17)."""
+"""Failed logins. A superuser can unlock a name at once (S17)."""
 
 from axes.models import AccessAttempt
 from django.contrib import admin, messages
@@ -15,7 +15,7 @@ _names.verbose_name, _names.verbose_name_plural = "failed login", "failed logins
 
 @admin.register(AccessAttempt)
 class LoginFailureAdmin(ReadOnlyAdmin):
-    """Written by django-axes; the next successful login removes a row, and so does *Unlock*."""
+    """Rows of django-axes. The next successful login removes a row, and so does *Unlock*."""
 
     workspace_path = None
     empty = Empty(
@@ -37,7 +37,7 @@ class LoginFailureAdmin(ReadOnlyAdmin):
 
     @action(description="Unlock", permissions=["act"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
-        """Forget the failures, so that they may log in again (POST only)."""
+        """Delete the failures, so that these people can log in again (POST only)."""
         self.note(request, queryset, "Unlocked.")
         count, _ = queryset.order_by().delete()
         messages.success(request, f"Unlocked: {count}.")

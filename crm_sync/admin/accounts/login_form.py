@@ -1,4 +1,4 @@
-"""The form of the login: a name, a password, and a code where a second factor is on (S17)."""
+"""The login form: a name, a password, and a code if the second factor is on (S17)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from crm_sync.security import second_factor
 
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]
-    """Asks for all at once, so that no session is there before the code was right."""
+    """The login form: all inputs are on one page, so no session exists before the code is right."""
 
     code = forms.CharField(
         required=False,
@@ -28,7 +28,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
         self.fields["code"].widget.attrs |= look | hints
 
     def clean(self) -> Any:
-        """Ask for the code of whoever has one; a wrong one counts like a wrong password."""
+        """Require the code of a second factor. A wrong code counts as a wrong password."""
         cleaned = super().clean()
         person = self.get_user()
         if person is None or "code" not in self.fields or second_factor.app_of(person) is None:

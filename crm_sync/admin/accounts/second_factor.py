@@ -1,7 +1,7 @@
-"""Second factors: the page on which a person sets up her own, and the list for superusers (S17).
+"""Second factors: the page where people set up their own, and the list for superusers (S17).
 
-A secret of an app and recovery codes stand in the answer to the POST that made them, and nowhere
-else: who comes back begins anew.
+The secret of an app and the recovery codes are only in the response to the POST that made them. A
+person who comes back to the page has to begin again.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,12 +33,12 @@ from crm_sync.security.second_factor import MINE
 from crm_sync.text import counted
 
 admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
-admin.site.unregister(StaticDevice)  # its screens show the codes
+admin.site.unregister(StaticDevice)  # its screens would show the codes
 Context = dict[str, Any]
 
 
 def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse:
-    """Show how it stands; a POST sets up, replaces or removes what is one's own."""
+    """Show the user's own second factor. A POST sets it up, replaces or removes it."""
     person = cast("User", request.user)
     if not second_factor.concerns(person):
         raise Http404
@@ -74,7 +74,7 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
 
 
 def _confirm(request: HttpRequest, person: User) -> Context:
-    """Take the first code of an app; from then on it is asked for."""
+    """Accept the first code of an app. From then on each login needs a code."""
     device = second_factor.begun(person, timezone.now())
     if device is None:
         messages.error(request, "Begin again: no app waits for its first code any more.")
@@ -90,7 +90,7 @@ def _confirm(request: HttpRequest, person: User) -> Context:
 
 
 def _after_password(request: HttpRequest, person: User) -> Context:
-    """Do what a thief of the session would do, too."""
+    """Run a step that a thief of the session would also try, so it needs the password."""
     chosen = request.POST.get("step", "")
     if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
         if chosen == "confirm" and second_factor.begun(person, timezone.now()):
@@ -132,7 +132,7 @@ STEPS: dict[str, Callable[[HttpRequest, User], Context]] = {
 
 def _to_scan(device: Any) -> Context:
     secret = device.secret
-    # Black on white in a dark page too, else few phones read it.
+    # Black on white, in dark mode too: few phones read it otherwise.
     code = segno.make(device.config_url, error="m")
     return {
         "picture": SafeString(code.svg_inline(scale=4, dark="#000", light="#fff")),
@@ -147,7 +147,7 @@ def _note(request: HttpRequest, person: User, text: str) -> None:
 
 @admin.register(AuthenticatorApp)
 class SecondFactorAdmin(ReadOnlyAdmin):
-    """Who has one; a superuser removes it if somebody has lost the phone."""
+    """The people who have a second factor. A superuser removes it after the phone was lost."""
 
     workspace_path = None
     empty = Empty(
@@ -168,23 +168,23 @@ class SecondFactorAdmin(ReadOnlyAdmin):
     codes = column("recovery codes left", lambda row: row.codes_left)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out what waits for its first code."""
+        """Exclude apps that wait for their first code."""
         rows: QuerySet[Any] = super().get_queryset(request).filter(confirmed=True)
         left = Count("user__staticdevice__token_set")
         counted: QuerySet[Any] = rows.annotate(codes_left=left)
         return counted
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Show nothing where nobody is asked for it."""
+        """Hide the list if the second factor is off."""
         return second_factor.is_on() and super().has_view_permission(request, obj)
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return what is one's own, which needs no permission."""
+        """Return the page of the user's own second factor, which needs no permission."""
         return [OwnPage("mine/", "mine", partial(mine_page, self))]
 
     @action(description="Remove: the phone is lost", permissions=["act"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Take app and recovery codes from them (POST only)."""
+        """Remove the apps and recovery codes of these accounts (POST only)."""
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
             return own_password.ask_first(
                 self,

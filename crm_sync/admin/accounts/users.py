@@ -1,6 +1,6 @@
-"""Users and groups in the admin's look; without this they stand there unstyled.
+"""Users and groups in the style of the admin. Django's own screens would be unstyled.
 
-Whoever changes one of them may let somebody in, so each asks for one's own password (S17).
+A change of either can give somebody access, so each form needs the user's own password (S17).
 """
 
 from http import HTTPStatus
@@ -39,12 +39,12 @@ else:
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
-OWN = "own_password"  # the name of the input: that of an account has others
+OWN = "own_password"  # the name of the input: the password of the account has other names
 SESSIONS = "admin:auth_user_sessions"
 
 
 class AsksPassword:
-    """A form that ends with one's own password, where it has to be asked."""
+    """A form that ends with the user's own password, if it is needed."""
 
     request: HttpRequest
     fields: dict[str, forms.Field]
@@ -54,14 +54,14 @@ class AsksPassword:
         own_password.ask(cast("forms.BaseForm", self), self.request, OWN)
 
     def clean(self) -> Any:
-        """Look at the password after all else."""
+        """Check the password last."""
         cleaned = super().clean()  # type: ignore[misc]
         own_password.check(cast("forms.BaseForm", self), self.request, OWN)
         return cleaned
 
 
 class OwnPasswordForm(AsksPassword, forms.Form):
-    """Nothing but the password, for a form that Django makes."""
+    """Only the password input, for a form that Django makes."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -69,12 +69,12 @@ class OwnPasswordForm(AsksPassword, forms.Form):
 
 
 class AfterPassword(_Screen):
-    """Adds, changes and deletes after the password alone, and one row at a time."""
+    """A screen that saves and deletes only after the password, and one row at a time."""
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Let the form ask."""
+        """Add the password to the form."""
         names = kwargs.get("fields")
         if names:
             kwargs["fields"] = [name for name in names if name != OWN]
@@ -83,7 +83,7 @@ class AfterPassword(_Screen):
         return kind(made.__name__, (AsksPassword, made), {"request": request})
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """End with the password, for who may save."""
+        """Put the password last, for a person who may save."""
         may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         found = [*super().get_fieldsets(request, obj)]
         if may and login.needs_password(request, timezone.now()):
@@ -91,7 +91,7 @@ class AfterPassword(_Screen):
         return found
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Leave out what deletes several at once."""
+        """Remove the action that deletes several rows."""
         found = super().get_actions(request)
         found.pop("delete_selected", None)
         return found
@@ -99,14 +99,14 @@ class AfterPassword(_Screen):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
-        """Delete one (POST)."""
+        """Delete one row (POST)."""
         if self.has_delete_permission(request) and not is_confirmed(request):
             return HttpResponseRedirect(request.path)
         return _asking(request, super().delete_view(request, object_id, extra_context))
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Tell whether a request may do what it asks for; a message says why not."""
+    """Return whether a request has the right password. If not, a message gives the reason."""
     if request.method != "POST":
         return True
     if login.is_confirmed(request, request.POST.get(OWN, ""), timezone.now()):
@@ -116,7 +116,7 @@ def is_confirmed(request: HttpRequest) -> bool:
 
 
 def _asking(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """Tell a page of Django's whether to ask for the password."""
+    """Add the password input to a page of Django, if it is needed."""
     if isinstance(answer, TemplateResponse) and answer.context_data is not None:
         form = OwnPasswordForm(request=request)
         answer.context_data["own_password"] = form[OWN] if OWN in form.fields else None
@@ -124,7 +124,7 @@ def _asking(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 class PersonForm(UserChangeForm):  # type: ignore[misc]
-    """What Django has, and the workspaces that the person sees."""
+    """The form of Django, with the workspaces that the person sees."""
 
     workspaces = forms.ModelMultipleChoiceField(
         Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
@@ -141,7 +141,7 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]
 
 @admin.register(User)
 class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
-    """Who may sign in, what they may do, and in which workspaces."""
+    """The people who may log in, their permissions and their workspaces."""
 
     form = PersonForm
     add_form = UserCreationForm
@@ -153,7 +153,7 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
     )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Write the workspaces, where this form had them."""
+        """Write the workspaces, if this form changed them."""
         super().save_related(request, form, formsets, change)
         if "workspaces" in form.changed_data:
             form.instance.workspaces.set(form.cleaned_data["workspaces"])
@@ -164,18 +164,18 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
         id: str,  # noqa: A002 - as Django names it
         form_url: str = "",
     ) -> HttpResponse:
-        """Give somebody another password (POST)."""
+        """Set another password for a person (POST)."""
         if self.has_change_permission(request) and not is_confirmed(request):
             return HttpResponseRedirect(request.path)
         return _asking(request, super().user_change_password(request, id, form_url))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page of one's own sessions, which needs no permission."""
+        """Add the page of the user's own sessions, which needs no permission."""
         view = self.admin_site.admin_view(self.sessions_page)
         return [path("sessions/", view, name="auth_user_sessions"), *super().get_urls()]
 
     def sessions_page(self, request: HttpRequest) -> HttpResponse:
-        """Show where one is logged in; a POST ends what is chosen, or all but this one."""
+        """Show the user's own sessions. A POST ends one of them, or all except this one."""
         person, now = cast("User", request.user), timezone.now()
         if request.method == "POST":
             _end_sessions(request, person)
@@ -214,7 +214,7 @@ def _end_sessions(request: HttpRequest, person: User) -> None:
 
 
 def browser_of(agent: str) -> str:
-    """Name a browser and its system in two words, as well as its header tells."""
+    """Return a short name of a browser and its system, from the header `User-Agent`."""
     names = ("Edg", "OPR", "Firefox", "Chrome", "Safari", "curl")
     systems = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
     shown = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
@@ -225,7 +225,7 @@ def browser_of(agent: str) -> str:
 def password_change(
     request: HttpRequest, extra_context: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """Change one's own password, and write that to the history of the account (S17)."""
+    """Change the user's own password, and log it in the history of the account (S17)."""
     answer = _password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         note(

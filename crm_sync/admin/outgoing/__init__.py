@@ -1,1 +1,1 @@
-"""Other systems: their subscriptions, and the messages to them."""
+"""Screens for other systems: their subscriptions, and the messages to them."""

@@ -1,4 +1,4 @@
-"""What was sent to other systems, what waits, and what was given up."""
+"""Messages to other systems: delivered, pending and given up."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,7 @@ from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
-PATIENCE = timedelta(hours=1)  # of failing, before it needs attention
+PATIENCE = timedelta(hours=1)  # how long a subscription may fail before it needs attention
 
 
 def state_badge(row: OutgoingMessage) -> SafeString:
@@ -50,7 +50,7 @@ def state_badge(row: OutgoingMessage) -> SafeString:
 
 
 class SubscriptionFilter(DropdownFilter):
-    """By subscription."""
+    """Filter by subscription."""
 
     title = "subscription"
     parameter_name = "subscription"
@@ -66,7 +66,7 @@ class SubscriptionFilter(DropdownFilter):
 
 @admin.register(OutgoingMessage)
 class OutgoingMessageAdmin(ReadOnlyAdmin):
-    """Written with the change that they report; a worker sends them."""
+    """Messages to other systems. They are written with the change that they report."""
 
     empty = Empty(
         "Nothing was sent",
@@ -96,7 +96,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
     @action(description="Send again", permissions=["act"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutgoingMessage]) -> None:
-        """Send them now, with the same ids, whatever became of them (POST only)."""
+        """Send messages now, with the same ids, in any state (POST only)."""
         now = timezone.now()
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
@@ -127,7 +127,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the subscriptions that have failed for an hour, or were stopped for it."""
+    """Return the subscriptions that have failed for an hour, or were stopped after failures."""
     failing = Subscription.objects.filter(failing_since__lt=now - PATIENCE)
     stopped = Subscription.objects.filter(is_enabled=False).exclude(problem="")
     rows = within(person, failing | stopped).defer("secret", "previous_secret")

@@ -1,4 +1,4 @@
-"""Which system gets which messages: an address, kinds, and a secret shown once (S5)."""
+"""Subscriptions: an address, the kinds of its messages, and a secret shown once (S5)."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,12 +32,12 @@ from crm_sync.outgoing.sending import fault
 from crm_sync.security import login
 from crm_sync.text import capitalized
 
-BOTH_VALID = timedelta(hours=24)  # after a secret was changed
+BOTH_VALID = timedelta(hours=24)  # how long the old secret stays valid after a change
 State = OutgoingMessage.State
 
 
 class SubscriptionForm(ModelForm):
-    """Where the messages go, and which."""
+    """The address of a subscription, and the kinds of messages that it gets."""
 
     kinds = forms.MultipleChoiceField(
         label="Messages", widget=UnfoldAdminCheckboxSelectMultipleWidget
@@ -59,13 +59,13 @@ class SubscriptionForm(ModelForm):
         own_password.ask(self, self.request)
 
     def clean(self) -> dict[str, Any]:
-        """Ask for the password before messages go elsewhere, and before the secret is shown."""
+        """Require the password before the address is changed, and before the secret is shown."""
         cleaned = super().clean() or {}
         own_password.check(self, self.request)
         return cleaned
 
     def clean_address(self) -> str:
-        """Refuse what is not an address, and say why."""
+        """Reject an invalid address, with the reason."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
             raise forms.ValidationError(f"{capitalized(found)}.")
@@ -73,7 +73,7 @@ class SubscriptionForm(ModelForm):
 
 
 def standing(row: Subscription) -> tuple[str, str]:
-    """Return the state of a subscription in a word, and its tone."""
+    """Return the state of a subscription as one word, and its tone."""
     if not row.is_enabled:
         return ("Stopped", "danger") if row.problem else ("Disabled", "muted")
     return ("Failing", "warning") if row.failing_since else ("Active", "good")
@@ -86,7 +86,7 @@ def standing_badge(row: Subscription) -> SafeString:
 
 @admin.register(Subscription)
 class SubscriptionAdmin(ScopedAdmin):
-    """A subscription is disabled and not deleted: its messages name it."""
+    """The subscriptions. They are disabled, not deleted, because their messages refer to them."""
 
     form = SubscriptionForm
     empty = Empty(
@@ -107,7 +107,7 @@ class SubscriptionAdmin(ScopedAdmin):
     since = moment_column("failing since", "failing_since")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Load everything but the secrets, and how many messages wait and were given up."""
+        """Load all except the secrets, and count the messages that are pending and given up."""
         rows: QuerySet[Any] = super().get_queryset(request)
         counts = {
             "pending": Count("outgoingmessage", filter=Q(outgoingmessage__state=State.PENDING)),
@@ -137,7 +137,7 @@ class SubscriptionAdmin(ScopedAdmin):
         return [("Address and messages", {"fields": fields})]
 
     def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
-        """Write only what was changed here: workers write the other columns (rule 7)."""
+        """Write only the columns that were changed here: workers write the others (rule 7)."""
         with transaction.atomic():
             if not change:
                 obj.secret, obj.due_at = signature.new_secret(), timezone.now()
@@ -149,7 +149,7 @@ class SubscriptionAdmin(ScopedAdmin):
     def response_add(
         self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Show the secret, this once, in the answer itself: it is kept in no session."""
+        """Show the secret once, in the response itself: it is stored in no session."""
         return self._shown_once(request, obj, "The subscription is saved.")
 
     # --- the page ---
@@ -164,7 +164,7 @@ class SubscriptionAdmin(ScopedAdmin):
     # --- what a person does ---
     @action(description="Send a test message", permissions=["act"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Put a message of the kind `test` into the outbox (POST only)."""
+        """Write a message of the kind `test` to the outbox (POST only)."""
         rows = list(queryset)
         sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
         self._noted(request, [row for row in rows if row.is_enabled], "Sent a test message.")
@@ -178,7 +178,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
     @action(description="Change the secret", permissions=["act"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Make a new secret; for a day messages are signed with both (POST only)."""
+        """Make a new secret. For a day, the old one also signs each message (POST only)."""
         rows = list(queryset[:2])
         if len(rows) != 1:
             messages.warning(request, "Change the secret of one subscription at a time.")
@@ -204,7 +204,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
     @action(description="Enable", permissions=["act"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Send again, what waits at once (POST only)."""
+        """Enable subscriptions, and send their pending messages at once (POST only)."""
         now = timezone.now()
         fresh = {"attempts": 0, "failing_since": None, "problem": "", "due_at": now}
         rows = [row for row in queryset if not row.is_enabled]
@@ -214,7 +214,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
     @action(description="Disable", permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Send nothing, and write nothing new; what waits is kept (POST only)."""
+        """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
         return self._switch(request, rows, "Disabled", is_enabled=False)
 
@@ -245,7 +245,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
 
 def shown(address: str) -> str:
-    """Return an address without what may be a key in it."""
+    """Return an address without its query, which may hold a key."""
     start, mark, _ = address.partition("?")
     return f"{start}?…" if mark else start
 

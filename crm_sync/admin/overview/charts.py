@@ -1,4 +1,4 @@
-"""The charts of the overview: what was received and called in each of the last 24 hours."""
+"""The charts of the overview: events and calls of each of the last 24 hours."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from crm_sync.models.platform_call import CallResult
 from crm_sync.security.access import within, workspace_keys
 
 State = ReceivedEvent.State
-HOURS = 24  # the last of them still runs
-HEIGHT, WIDTH, BAR = 100, 10, 8  # of the plot, of a column and its bar, in units of its own
-LEAST = 3  # high is what happened at all, so that one failure among thousands is seen
+HOURS = 24  # the last one is the current hour
+HEIGHT, WIDTH, BAR = 100, 10, 8  # of the plot, a column and its bar, in units of the SVG
+LEAST = 3  # height of a count above 0, so that one failure among thousands can be seen
 
 
 @dataclass(frozen=True)
 class Series:
-    """What one colour stands for: these states or results, counted together."""
+    """The states or results that are counted together, in one colour."""
 
     title: str
     tone: str
@@ -46,7 +46,7 @@ CALLS = (
 
 @dataclass(frozen=True)
 class SeriesPlot:
-    """A series with its sum, and the shape of its bars in all columns."""
+    """A series with its sum, and the path of its bars in all columns."""
 
     title: str
     tone: str
@@ -56,7 +56,7 @@ class SeriesPlot:
 
 @dataclass(frozen=True)
 class HourColumn:
-    """One hour, in the zone of whoever looks: a figure for each series, and in words."""
+    """One hour, in the viewer's time zone: a count for each series, and a text."""
 
     left: int
     hour: str
@@ -69,9 +69,9 @@ class Chart:
     """A column for each hour, the oldest first.
 
     Attributes:
-        noun: what is counted, in the plural.
-        link: the list of it.
-        most: the largest sum of an hour, which is as high as the plot; 0 where nothing happened.
+        noun: the plural of the thing that is counted.
+        link: the address of its list.
+        most: the largest sum of an hour, which fills the plot; 0 if nothing happened.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Chart:
 
 
 def charts(person: Any, now: datetime) -> list[Chart]:
-    """Return the charts that a person may see, of her workspaces; three queries."""
+    """Return the charts that a person may see, of their workspaces. Three queries."""
     this_hour = now.replace(minute=0, second=0, microsecond=0)
     hours = [this_hour - HOUR * back for back in reversed(range(HOURS))]
     found = []
@@ -107,7 +107,7 @@ def _calls(person: Person, since: datetime) -> Counter[tuple[datetime, str]]:
 def _drawn(
     series: Sequence[Series], hours: Sequence[datetime], counts: Counter[tuple[datetime, str]]
 ) -> tuple[list[SeriesPlot], int, list[HourColumn]]:
-    """Return the parts, the most in an hour, and the columns."""
+    """Return the parts, the largest sum of an hour, and the columns."""
     table = [[sum(counts[hour, one] for one in each.values) for each in series] for hour in hours]
     most = max(map(sum, table))
     columns = []
@@ -127,9 +127,9 @@ def _drawn(
 
 
 def stacked(row: list[int], most: int) -> list[tuple[int, int]]:
-    """Return (bottom, height) of each figure of an hour, one above the other.
+    """Return (bottom, height) of each count of an hour, one above the other.
 
-    The highest makes room for what is hardly there.
+    The highest bar is cut to make room for very small ones.
     """
     heights = [max(LEAST, round(HEIGHT * count / most)) if count else 0 for count in row]
     heights[heights.index(max(heights))] -= max(0, sum(heights) - HEIGHT)
@@ -137,7 +137,7 @@ def stacked(row: list[int], most: int) -> list[tuple[int, int]]:
 
 
 def _path(bars: list[tuple[int, int]]) -> str:
-    """Draw a bar in each column as one shape: a tag for each bar would take longer to write."""
+    """Draw a bar in each column as one path: a tag for each bar would take longer to render."""
     return "".join(
         f"M{n * WIDTH} {bottom}h{BAR}v-{height}h-{BAR}z"
         for n, (bottom, height) in enumerate(bars)

@@ -1,4 +1,4 @@
-"""The first page of the admin: what is due for a person, and how the connections are."""
+"""The first page of the admin: what needs a person, and the state of the connections."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the figures; a bounded number of queries, and the platform is never asked."""
+    """Add the figures: a bounded number of queries, and no call to the platform."""
     now = timezone.now()
     sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
     sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
@@ -67,12 +67,12 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def stylesheet(_: HttpRequest) -> str:
-    """Return the address of our own few styles."""
+    """Return the address of our own styles."""
     return static("crm_sync/admin.css")
 
 
 def keyboard(_: HttpRequest) -> str:
-    """Return the address of what makes each control reachable by keyboard."""
+    """Return the address of the script that makes each control reachable by keyboard."""
     return static("crm_sync/keyboard.js")
 
 
@@ -83,14 +83,14 @@ def favicon(_: HttpRequest) -> str:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of one app: those with something to count, and those at zero, which fold away."""
+    """The tiles of one app. Tiles at zero are folded."""
 
     counted: list[Tile]
     zero: list[Tile]
 
 
 def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
-    """Return the tiles under the name of the app that they come from."""
+    """Return the tiles of each app, with its name."""
     groups = []
     for add in _platform_last(hooks.plugged().tiles):
         shown = [tile for tile in add(request.user) if _may_see(request, tile.link)]
@@ -101,7 +101,7 @@ def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
 
 
 def _platform_last(functions: Sequence[Function]) -> list[Function]:
-    """Put the apps in which people work first."""
+    """Sort the functions of `crm_sync` last: people work in the other apps."""
     return sorted(functions, key=lambda one: one.__module__.startswith("crm_sync."))
 
 
@@ -111,7 +111,7 @@ def _app_of(function: Callable[[Person], list[Tile]]) -> str:
 
 
 def _may_see(request: HttpRequest, link: str) -> bool:
-    """Tell whether the page behind a figure opens for this user: a figure is data too (S17)."""
+    """Return whether this user may open the page behind a figure: a figure is data too (S17)."""
     try:
         view = resolve(link.partition("?")[0]).func
     except Resolver404:
@@ -189,7 +189,7 @@ def _remedy(workspace: Any) -> str:
 
 
 def _stuck_events(person: Person, now: datetime) -> list[Attention]:
-    """Return the newest few; the tiles say how many there are."""
+    """Return the newest few. The tiles show the number of all."""
     stuck = (
         within(person, ReceivedEvent.objects.filter(Q(state__in=store.STUCK)))
         .select_related("workspace")

@@ -14,7 +14,7 @@ from crm_sync.observing.health import LATE, HealthReport
 from crm_sync.work import heartbeat
 from crm_sync.work.heartbeat import Kind
 
-RECENT = timedelta(days=14)  # what waits long after a restore has other causes
+RECENT = timedelta(days=14)  # rows that wait longer after a restore have other causes
 READING = "Wait: workers read before they send. manage.py restored --status says what is left"
 DECIDE = (
     "Decide what waits for a person: the tiles below lead to it."
@@ -23,10 +23,10 @@ DECIDE = (
 
 
 def lines(workspaces: list[Any], reports: list[HealthReport], now: datetime) -> list[Attention]:
-    """Return what is stalled, the cause before what follows from it.
+    """Return what is stalled, each cause before its effects.
 
     Args:
-        workspaces: those of whoever looks, without their secrets.
+        workspaces: the workspaces of the viewer, without their secrets.
     """
     return [
         *_missing(reports),
@@ -50,7 +50,7 @@ def _missing(reports: list[HealthReport]) -> Iterable[Attention]:
 
 
 def _died(reports: list[HealthReport], now: datetime) -> Iterable[Attention]:
-    """Yield those that died while others of their kind go on."""
+    """Yield the processes that died while others of their kind still run."""
     going_on = {one.kind for one in reports if not one.remedy}
     for one in [one for one in heartbeat.died(now) if one.kind in going_on][:NEWEST]:
         yield Attention(
@@ -66,7 +66,7 @@ def _died(reports: list[HealthReport], now: datetime) -> Iterable[Attention]:
 def _stalled(
     workspaces: list[Any], reports: list[HealthReport], now: datetime
 ) -> Iterable[Attention]:
-    """Yield a line for each queue, however many workspaces it is."""
+    """Yield one line for each queue, also if several workspaces are stalled."""
     by_queue: dict[str, list[int]] = {}
     slugs = {workspace.pk: workspace.slug for workspace in workspaces}
     for queue, workspace_id in health.stalled(now):
@@ -104,7 +104,7 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
 
 
 def _restored(workspaces: list[Any], now: datetime) -> Iterable[Attention]:
-    """Yield a line for each restore after which both sides do not agree yet."""
+    """Yield a line for each restore if both sides do not agree yet."""
     together: dict[datetime, list[Any]] = {}
     for one in workspaces:
         if one.restored_at is not None and one.restored_at > now - RECENT:

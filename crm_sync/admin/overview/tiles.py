@@ -19,7 +19,7 @@ State = ReceivedEvent.State
 
 
 def tiles(person: Person) -> list[Tile]:
-    """Count what was received and what became of it; each count runs along an index."""
+    """Count the received events by state, and webhook problems. Each count uses an index."""
     return [*_received_events(person), *_webhooks(person)]
 
 
@@ -64,7 +64,7 @@ def _webhooks(person: Person) -> list[Tile]:
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the webhooks that differ or cannot be reached, and the newest gaps."""
+    """Return the webhooks that were changed or had failed attempts, and the newest gaps."""
     unsettled = WebhookMonitor.objects.exclude(drift_since=None) | WebhookMonitor.objects.filter(
         failed__gt=0
     )

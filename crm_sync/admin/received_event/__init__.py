@@ -1,1 +1,1 @@
-"""What was received: the list, a row, and what a person does again."""
+"""Received events: their list, the page of one, retry and replay."""

@@ -1,4 +1,4 @@
-"""What a person does again: what is stuck, by its cause, and a replay after its preview."""
+"""Retry and replay by a person: stuck events by their cause, and a replay after its preview."""
 
 from typing import Any
 
@@ -24,11 +24,11 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
 
 MOST = 100  # groups on the page, the largest first
-AT_ONCE = 2000  # received events that one click acts on
-MOST_REPLAYED = 200  # received events on one page; the command takes more
+AT_ONCE = 2000  # received events of one click
+MOST_REPLAYED = 200  # received events on one page; the command replays more
 MOST_CAUSES = 50
 BETWEEN = ":"
-# Name of the action → how, what the history of a row says, and what the person reads.
+# Name of the action → function, text for the history of a row, text for the person.
 ACTIONS = {
     "apply_again": (store.apply_again, "Applied again.", "A worker applies them again now"),
     "set_aside": (store.set_aside, "Set aside.", "Set aside, and kept"),
@@ -36,18 +36,18 @@ ACTIONS = {
 
 
 def choice(kind: str, about: str) -> str:
-    """Return the parameter of the filter by cause."""
+    """Return the value of the filter by cause."""
     return f"{kind}{BETWEEN}{about}"
 
 
 class CauseFilter(DropdownFilter):
-    """By why it is stuck; offered only while something is."""
+    """Filter stuck events by cause; hidden if no event is stuck."""
 
     title = "cause"
     parameter_name = "cause"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the causes of what is stuck now."""
+        """Offer the causes of the events that are stuck now."""
         every = ReceivedEvent.objects.filter(state__in=store.STUCK).exclude(problem_kind="")
         stuck = within(request.user, every).order_by("problem_kind", "cause")
         causes = stuck.values_list("problem_kind", "cause").distinct()
@@ -62,7 +62,7 @@ class CauseFilter(DropdownFilter):
 
 
 def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
-    """Show the groups; try one again or set it aside (POST)."""
+    """Show the groups. A POST applies one group again or sets it aside."""
     if request.method == "POST":
         _act(admin, request)
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
@@ -118,9 +118,9 @@ def _listed(kind: str, about: str) -> str:
 def act_on_stuck(
     admin: ReadOnlyAdmin, request: HttpRequest, rows: QuerySet[ReceivedEvent], name: str
 ) -> tuple[int, str]:
-    """Do one of the `ACTIONS` to received events that are stuck: to how many, and how to say so."""
+    """Run one of the `ACTIONS` on stuck events and return their number and a message."""
     act, done, text = ACTIONS[name]
-    # Before they change: afterwards none of them is stuck any more (S17: who did what).
+    # First the history: after the action, none of the rows is stuck (S17: who did what).
     admin.note(request, rows, done)
     count = act(rows, now=timezone.now())
     return count, f"{text}: {count}."
@@ -150,7 +150,7 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
 def ask_to_replay(
     admin: ReadOnlyAdmin, request: HttpRequest, chosen: QuerySet[ReceivedEvent]
 ) -> HttpResponse | None:
-    """Show what a replay of the chosen events would do, or do it once that is confirmed."""
+    """Show what a replay of the chosen events would do, or replay them once confirmed."""
     keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(keys) > MOST_REPLAYED:
         messages.error(

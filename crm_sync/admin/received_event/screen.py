@@ -1,4 +1,4 @@
-"""The inbox: what was received, what it did, and how to try it again."""
+"""The inbox: received events, their effects, and actions to try them again."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -48,19 +48,19 @@ State = ReceivedEvent.State
 
 
 class EventFilter(ValueFilter):
-    """The events of §6.3 by name: asking the database which there are would read all of it."""
+    """Filter by the events of §6.3: a query for the names in use would read the whole table."""
 
     title = "event"
     parameter_name = column = "kind"
     known = REQUIRED
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the events that we know, and the rest."""
+        """Offer the known events, and one choice for all others."""
         return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
 
 
 class AgeFilter(DropdownFilter):
-    """By when it was received."""
+    """Filter by the time since an event was received."""
 
     title = "received"
     parameter_name = "age"
@@ -73,7 +73,7 @@ class AgeFilter(DropdownFilter):
     OLDER = "older"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the spans, and what is older than the longest."""
+        """Offer the spans, and one choice for older events."""
         spans = [(name, text) for name, (text, _) in self.since.items()]
         return [*spans, (self.OLDER, "Longer ago")]
 
@@ -87,7 +87,7 @@ class AgeFilter(DropdownFilter):
 
 
 def live(person: Person, now: datetime) -> dict[str, str]:
-    """Return the figures of the person's workspaces as the page writes them."""
+    """Return the figures of the person's workspaces as texts for the page."""
     known = inbox_stats(within(person, ReceivedEvent.objects.all()), now)
     return {
         "last_hour": str(known.last_hour),
@@ -100,7 +100,7 @@ def live(person: Person, now: datetime) -> dict[str, str]:
 
 
 def live_figures(request: HttpRequest) -> HttpResponse:
-    """Answer with the figures, for whoever may view received events (S17)."""
+    """Answer with the figures, for people who may view received events (S17)."""
     figures = live(request.user, timezone.now())
     answer = render(request, "crm_sync/received_event/live.html", {"live": figures})
     answer["Cache-Control"] = "no-store"
@@ -108,7 +108,7 @@ def live_figures(request: HttpRequest) -> HttpResponse:
 
 
 def lags(received_event: ReceivedEvent) -> tuple[str, str]:
-    """Say how long it took from happening to receiving, and from receiving to applying.
+    """Return the time from the event until it was received, and from then until it was applied.
 
     The first compares the platform's clock with ours, so it may be a little wrong.
     """
@@ -118,7 +118,7 @@ def lags(received_event: ReceivedEvent) -> tuple[str, str]:
 
 
 def _in_words(to_us: str, here: str) -> Iterator[str]:
-    """Name the lags that are known."""
+    """Yield a text for each known lag."""
     if to_us != EMPTY:
         yield f"{to_us} to us"
     if here != EMPTY:
@@ -131,7 +131,7 @@ def _between(first: datetime | None, last: datetime | None) -> str:
 
 @admin.register(ReceivedEvent)
 class ReceivedEventAdmin(ReadOnlyAdmin):
-    """Every callback as it came; only the worker writes."""
+    """Every received event, with its bytes. No form edits them."""
 
     empty = Empty(
         "No callback has arrived yet",
@@ -150,11 +150,11 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         AgeFilter,
         CauseFilter,
     )
-    # The whole id, along its index: to search in the texts of a million rows takes seconds. Kind,
+    # The whole id, which has an index: a search in the texts of a million rows takes seconds. Kind,
     # state and cause have filters.
     search_fields = ("order_platform_id__exact",)
     search_help_text = "Order id"
-    ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
+    ordering = ("-pk",)  # newest first, by the primary key: no sort of millions of rows
     actions = ("replay", "apply_again", "set_aside")
 
     def pages(self) -> Iterable[OwnPage]:
@@ -166,13 +166,13 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the list, and above it the way to what is stuck."""
+        """Show the list, and above it a link to the stuck events."""
         stuck = self.narrowed(request, ReceivedEvent.objects.filter(state__in=store.STUCK))
         causes = stuck.order_by().values("state", "problem_kind", "cause").distinct()[:100].count()
         return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ReceivedEvent]:
-        """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
+        """Do not load the raw bytes for a list, and never the secrets."""
         return super().get_queryset(request).defer("body", "headers")
 
     event = column("event", lambda row: unbroken(row.kind or "Callback"), "kind")
@@ -181,14 +181,14 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
 
     @display(description="received, by", ordering="received_at")
     def received(self, received_event: ReceivedEvent) -> SafeString:
-        """Show when it came, how, and how often the same bytes came again."""
+        """Show when and how an event was received, and how often its bytes came again."""
         again = f" +{received_event.repeats}" if received_event.repeats else ""
         source = unbroken(received_event.get_source_display() + again)
         return two_lines(moment(received_event.received_at, timezone.now()), source)
 
     @display(description="lag")
     def took(self, received_event: ReceivedEvent) -> SafeString:
-        """Show how long it waited for the worker, and how long it took to get here."""
+        """Show the time until it was settled, and the time until it was received."""
         to_us, here = lags(received_event)
         return two_lines(unbroken(here), unbroken(f"{to_us} to us") if to_us != EMPTY else "")
 
@@ -198,17 +198,17 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     def replay(
         self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]
     ) -> HttpResponse | None:
-        """Show what playing them again would do; confirmed, a worker does it (POST only)."""
+        """Show what a replay would do. Once confirmed, a worker does it (POST only)."""
         return ask_to_replay(self, request, queryset)
 
     @action(description="Apply again", permissions=["act"])
     def apply_again(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
-        """Give failed and not understood received events to the worker once more (POST only)."""
+        """Let a worker apply stuck events again (POST only)."""
         self._act_on_stuck(request, queryset, "apply_again")
 
     @action(description="Set aside", permissions=["act"])
     def set_aside(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
-        """Take what somebody has looked at off the list of what waits (POST only)."""
+        """Set aside stuck events that a person has checked (POST only)."""
         self._act_on_stuck(request, queryset, "set_aside")
 
     def _act_on_stuck(
@@ -245,7 +245,7 @@ def _times(count: int) -> str:
 def _replays(
     received_event: ReceivedEvent,
 ) -> list[tuple[SafeString, SafeString | str, SafeString, str]]:
-    """Return when it was played again, and what that did."""
+    """Return the replays of an event, with their time, state and effect."""
     now = timezone.now()
     rows = received_event.replays.defer("body", "headers").order_by("-pk")[:20]
     return [

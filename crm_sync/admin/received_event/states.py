@@ -1,4 +1,4 @@
-"""How the states of a received event look."""
+"""Badges for the states of a received event."""
 
 from django.utils.safestring import SafeString
 
@@ -19,7 +19,7 @@ TONES = {
 
 
 def state_badge(received_event: ReceivedEvent) -> SafeString:
-    """Show where a received event stands."""
+    """Show the state of a received event."""
     return named_badge(received_event.state)
 
 

@@ -1,1 +1,1 @@
-"""The parts that the screens of every app are made of. No screen."""
+"""Parts for the screens of every app. There is no screen in it."""

@@ -1,6 +1,6 @@
-"""The one module that imports the admin's look (django-unfold), so that a move touches one file.
+"""The one module that imports django-unfold, so that another admin theme changes only this file.
 
-unfold has no types: the checker sees Django's own classes, which unfold's extend.
+unfold has no types, so the type checker sees Django's own classes, which unfold extends.
 """
 
 import re
@@ -53,20 +53,20 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-TOO_LONG = re.compile(r"\d{19}")  # for a column of numbers
+TOO_LONG = re.compile(r"\d{19}")  # for an integer column
 
 if not TYPE_CHECKING:
 
     class ModelAdmin(unfold.ModelAdmin):
-        """Refuses what stands in an address and no database takes; it would be a 500."""
+        """An admin that rejects filter values that no column can hold, to avoid a 500."""
 
         def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-            """Tell whether a list may be narrowed so; where it may not, Django answers 400."""
-            if "\x00" in str(value):  # no text of PostgreSQL holds one
+            """Return whether a list may be filtered by a value. If not, Django answers 400."""
+            if "\x00" in str(value):  # PostgreSQL stores no NUL in a text
                 return False
             columns = {"pk", *(field.name for field in self.opts.get_fields())}
             if lookup.partition("__")[0] in columns and TOO_LONG.search(str(value)):
-                return False  # a filter of ours reads its parameter by itself
+                return False  # our own filters parse their parameters themselves
             return super().lookup_allowed(lookup, value, request)
 
 

@@ -1,4 +1,4 @@
-"""What stands in a cell of an admin screen: badges, moments, links; everything escaped (S18)."""
+"""The contents of cells of admin screens: badges, moments, links. All is escaped (S18)."""
 
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlsplit
@@ -12,18 +12,18 @@ from django.utils.safestring import SafeString
 from crm_sync.text import span
 
 EMPTY = "—"
-TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as `crm_sync.hooks.Tile` has
-SOON = timedelta(days=30)  # beyond that a date says more than a number of days
+TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as in `crm_sync.hooks.Tile`
+SOON = timedelta(days=30)  # beyond that a date is clearer than a number of days
 
 
 def badge(text: object, tone: str = "muted") -> SafeString:
-    """Show a state: always text and colour, so that neither stands alone."""
+    """Show a state, always with text and colour."""
     tone = tone if tone in TONES else "muted"
     return format_html('<span class="cs-badge cs-{}">{}</span>', tone, text)
 
 
 def moment(at: datetime | None, now: datetime) -> SafeString | str:
-    """Show a moment relative to now, the absolute one on hover, in the zone of whoever looks."""
+    """Show a moment relative to now, and on hover the absolute one, in the viewer's time zone."""
     if at is None:
         return EMPTY
     return format_html(
@@ -35,7 +35,7 @@ def moment(at: datetime | None, now: datetime) -> SafeString | str:
 
 
 def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
-    """Show a moment with the relative one beside it: for pages that have the room."""
+    """Show an absolute moment with the relative one beside it, for pages with enough room."""
     if at is None:
         return EMPTY
     return format_html(
@@ -46,14 +46,15 @@ def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
 
 
 def exact(at: datetime) -> str:
-    """Write a moment to the second, in the zone of whoever looks, which it names."""
+    """Return a moment to the second, with the name of the viewer's time zone."""
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
 
 
 def local_time(at: datetime) -> str:
-    """Write a moment as people arrange one, in the zone of whoever looks, which it names.
+    """Return a moment as in an appointment, with the name of the viewer's time zone.
 
-    Another zone than that of the installation has its whole name: colleagues may be mistaken.
+    A zone other than the default of the installation gets its full name, so that colleagues do not
+    mistake it.
     """
     there, zone = timezone.localtime(at), timezone.get_current_timezone_name()
     is_usual = zone == timezone.get_default_timezone_name()
@@ -61,7 +62,7 @@ def local_time(at: datetime) -> str:
 
 
 def local_day(day: date) -> str:
-    """Write a day as people name one."""
+    """Return a day with its weekday and the name of its month."""
     return f"{day:%a} {day.day} {day:%b %Y}"
 
 
@@ -75,7 +76,7 @@ def _relative(at: datetime, now: datetime) -> str:
 
 
 def two_lines(first: object, second: object) -> SafeString:
-    """Show a main line, and a quiet one under it where there is something to say."""
+    """Show a main line, and a subtle second line if it has a text."""
     quiet = format_html('<span class="cs-subtle">{}</span>', second) if second else ""
     return format_html(
         '<span class="cs-two"><span class="cs-first">{}</span>{}</span>', first, quiet
@@ -88,19 +89,19 @@ def unbroken(text: object) -> SafeString:
 
 
 def breakable(text: object) -> SafeString:
-    """Let a long word, such as an id or an address, break where its column ends."""
+    """Let a long word, such as an id or an address, break at the end of its column."""
     return format_html('<span class="cs-anywhere">{}</span>', text)
 
 
 def shortened(text: str, limit: int = 90) -> SafeString | str:
-    """Show the beginning of a long text, all of it on hover."""
+    """Show the beginning of a long text, and all of it on hover."""
     if len(text) <= limit:
         return text or EMPTY
     return format_html('<span title="{}">{}…</span>', text, text[: limit - 1].rstrip())
 
 
 def outside_link(url: str, text: object) -> SafeString:
-    """Link an address that the platform gave, when it is http(s) and nothing else (S18)."""
+    """Link an address that the platform gave, only if it is http(s) (S18)."""
     if not is_web_address(url):
         return format_html("{}", text)
     return format_html(
@@ -109,7 +110,7 @@ def outside_link(url: str, text: object) -> SafeString:
 
 
 def is_web_address(url: str) -> bool:
-    """Tell whether a browser may follow it: `javascript:` and the like never."""
+    """Return whether a browser may open the address: only http(s), never `javascript:`."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -118,24 +119,24 @@ def is_web_address(url: str) -> bool:
 
 
 def link(address: str, text: object) -> SafeString:
-    """Link a page of our own; only the text where there is none."""
+    """Link a page of our own; show only the text if the address is ""."""
     if not address:
         return format_html("{}", text)
     return format_html('<a class="cs-link" href="{}">{}</a>', address, text)
 
 
 def page_of(row: Model | None) -> str:
-    """Return the address of the row's admin page, "" where it has none."""
+    """Return the address of the row's admin page, "" if it has none."""
     return "" if row is None else page_at(row._meta.label_lower, row.pk)
 
 
 def page_at(label: str, key: object) -> str:
-    """Return the address of a row's admin page by model and key, "" where there is none of them."""
+    """Return the address of a row's admin page by model and key, "" if there is none."""
     return "" if key is None else _page(label, "change", key)
 
 
 def list_of(label: str) -> str:
-    """Return the address of a model's list ("crm_sync.receivedevent"), "" where it has none."""
+    """Return the address of a model's list ("crm_sync.receivedevent"), "" if it has none."""
     return _page(label, "changelist")
 
 

@@ -1,4 +1,4 @@
-"""Columns of a list that show one expression of a row, so that they read like a table."""
+"""Columns of a list that show one expression of a row, each in one line of code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,5 +20,5 @@ def column(title: str, show: Callable[[Any], object], ordering: str | None = Non
 
 
 def moment_column(title: str, field: str) -> Any:
-    """Return a column that shows when, by a field, and is sorted by it."""
+    """Return a column that shows the moment in a field, and is sorted by it."""
     return column(title, lambda row: moment(getattr(row, field), timezone.now()), field)

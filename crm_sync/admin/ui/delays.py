@@ -1,4 +1,4 @@
-"""When what a button asks for will be done: a pause or a lease keeps a worker from doing it now."""
+"""When a worker will do what a person requested: a pause or a lease can delay it."""
 
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from crm_sync.admin.ui.cells import local_time
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
 
-# What a row of a workspace needs for it: one query, and no secret (S5).
+# Annotations that a row needs for `row_delay`: one query, and no secret (S5).
 PAUSE = {
     "paused_until": F("workspace__paused_until"),
     "connection_problem": F("workspace__problem"),
@@ -21,10 +21,10 @@ CREDENTIALS = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENT
 
 
 def row_delay(row: Any, now: datetime, *, done: str = "read") -> str:
-    """Say when a row will be read, or what `done` says; "" where a worker may do it at once.
+    """Return when a row will be read, or `done`; "" if a worker can do it at once.
 
     Args:
-        row: annotated with `PAUSE`; its lease counts too.
+        row: a row annotated with `PAUSE`, with a lease.
     """
     is_leased = row.lease_until is not None and row.lease_until > now
     return delay(row.paused_until, row.connection_problem, now=now, is_leased=is_leased, done=done)
@@ -38,12 +38,12 @@ def delay(
     is_leased: bool = False,
     done: str = "read",
 ) -> str:
-    """Say when something of a workspace will be done; "" where a worker may do it at once.
+    """Return when something of a workspace will be done, "" if a worker can do it at once.
 
     Args:
-        problem: why the workspace is paused, as it is stored.
-        is_leased: a worker is at the row.
-        done: what will be done, as a participle.
+        problem: the stored reason of the pause.
+        is_leased: whether a worker holds the row.
+        done: a participle, such as "read".
     """
     if paused_until is not None and paused_until > now:
         at = _clock(paused_until, now)
@@ -62,11 +62,11 @@ def say_when(
     done: str = "read",
     at_once: str = "A worker reads them again now",
 ) -> None:
-    """Say after a button was pressed when its rows will be done, workspace by workspace.
+    """Show when the rows of each paused workspace will be done, and one message for the rest.
 
     Args:
-        rows: what was made due; one query.
-        at_once: what is said of those that no pause holds back, with their number behind it.
+        rows: the rows that were made due; one query.
+        at_once: the text for rows without a pause; their number is added.
     """
     names = ("workspace__slug", "workspace__paused_until", "workspace__problem")
     count = 0
@@ -80,7 +80,7 @@ def say_when(
 
 
 def _clock(at: datetime, now: datetime) -> str:
-    """Return the time of day, with the day where it is another one."""
+    """Return the time of day, with the date if it is not today."""
     there = timezone.localtime(at)
     is_today = there.date() == timezone.localtime(now).date()
     return f"{there:%H:%M %Z}" if is_today else local_time(at)

@@ -1,4 +1,4 @@
-"""What several lists can be narrowed to."""
+"""Filters that several lists share."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ OTHER = "other"
 
 
 class ValueFilter(DropdownFilter):
-    """By the value of a column, or by none of those that are known.
+    """Filter by a value of a column, or by all values that are not known.
 
     Attributes:
-        column: which one.
-        known: what `OTHER` leaves out, where it is offered.
+        column: the name of the column.
+        known: the values that `OTHER` excludes.
     """
 
     column: str
@@ -33,10 +33,10 @@ class ValueFilter(DropdownFilter):
 
 
 class ConditionFilter(DropdownFilter):
-    """By one of a few conditions; what is none of them narrows nothing.
+    """Filter by one of a few conditions. An unknown value filters nothing.
 
     Attributes:
-        conditions: value in the address → its name, and which rows it means.
+        conditions: value in the address → its name, and its condition.
     """
 
     conditions: Mapping[str, tuple[str, Q]]
@@ -50,7 +50,7 @@ class ConditionFilter(DropdownFilter):
 
 
 class WorkspaceFilter(DropdownFilter):
-    """By workspace, for who sees several.
+    """Filter by workspace, for people who see several.
 
     Only slugs are loaded: Django's own filter would load the secrets (S5).
     """

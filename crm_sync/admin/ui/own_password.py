@@ -1,4 +1,4 @@
-"""Inputs for secrets, and one's own password before a secret is made or shown (S5, S17)."""
+"""Inputs for secrets, and for one's own password before a secret is made or shown (S5, S17)."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.page import page
 from crm_sync.security import login
 
-NAME = "password"  # of the input
+NAME = "password"  # the name of the input
 
 
 class SecretField(forms.CharField):
-    """What is typed and never shown again, not even after an error."""
+    """An input whose value is never shown again, not even after an error."""
 
     def __init__(self, **kwargs: Any) -> None:
         shown = {"type": "password", "autocomplete": "new-password", "spellcheck": "false"}
@@ -25,12 +25,12 @@ class SecretField(forms.CharField):
         super().__init__(required=False, widget=widget, max_length=10_000, **kwargs)
 
     def prepare_value(self, value: Any) -> str:
-        """Put nothing into the page."""
+        """Return no value for the page."""
         return ""
 
 
 class OwnPasswordField(SecretField):
-    """The password of who has logged in."""
+    """An input for the password of the user who is logged in."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,21 +40,21 @@ class OwnPasswordField(SecretField):
         )
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """It is no column of the row, so it is never among those to be written."""
+        """Return False: it is no column of the row, so it must not be written."""
         return False
 
 
 def ask(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
-    """Let a form end with the password, where it has to be asked."""
+    """Add the password as last input of a form, if it is needed."""
     form.fields.pop(name, None)
     if login.needs_password(request, timezone.now()):
         form.fields[name] = OwnPasswordField()
 
 
 def check(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
-    """Refuse a form, in its `clean`, whose password is wrong; a wrong one counts as at the login.
+    """Reject a form with a wrong password, which counts as a failed login. Call it in `clean`.
 
-    It is not looked at before the other inputs are as they must be.
+    The password is checked only if all other inputs are valid.
     """
     if form.errors or name not in form.fields:
         return
@@ -65,12 +65,12 @@ def check(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
 def ask_first(
     screen: ModelAdmin, request: HttpRequest, *, title: str, text: str, back: str = ""
 ) -> TemplateResponse:
-    """Ask for the password on a page of its own, which posts the same action once more.
+    """Show a page for the password, which posts the same action again.
 
     Args:
-        title: what the action does; its button says so.
-        text: what follows from it.
-        back: where else to go; "" for the list.
+        title: what the action does, also the text of its button.
+        text: the effect of the action.
+        back: the address of the link back, "" for the list.
     """
     kept = ("action", "select_across", helpers.ACTION_CHECKBOX_NAME)
     listed = reverse(f"admin:{screen.opts.app_label}_{screen.opts.model_name}_changelist")

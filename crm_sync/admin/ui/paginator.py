@@ -1,4 +1,4 @@
-"""Pages of a list: a search reads the table once, and nothing is counted that need not be."""
+"""Pages of a list: a search reads the table once, and needless counts are avoided."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,17 @@ else:
 
 
 class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the checker only
-    """Reads the first page before it counts: where all fits on it, the count is known.
+    """A paginator that reads the first page before it counts: if all rows fit, the count is known.
 
-    A list that nothing narrows is counted without the names that each row shows: those join other
-    tables, and change no count.
+    A list without a filter is counted without the annotations of its rows. They join other tables,
+    and do not change the count.
     """
 
     object_list: QuerySet[Any]
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         query = self.object_list.query
         if not query.where:
             whole: QuerySet[Any] = self.object_list.model._default_manager.all()
@@ -35,11 +35,11 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
 
     @cached_property
     def beginning(self) -> list[Any]:
-        """The rows of the first page, and one more where there are more."""
+        """The rows of the first page, and one more row if there are more."""
         return list(self.object_list[: self.per_page + 1])
 
     def page(self, number: int | str) -> "Page[Any]":
-        """Return a page; the first one was read already where that told the count."""
+        """Return a page. The first one may have been read for the count already."""
         if "beginning" in self.__dict__ and self.validate_number(number) == 1:
             return Page(self.beginning[: self.per_page], 1, self)
         found: Page[Any] = super().page(number)
@@ -47,16 +47,16 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
 
 
 class RowsOnce(ChangeList):
-    """Shows the rows that the paginator has read, where they are all."""
+    """A list that shows the rows that the paginator has read, if there is only one page."""
 
     paginator: ListPaginator
 
     def get_results(self, request: HttpRequest) -> None:
-        """Find the rows of the page."""
+        """Set the rows of the page."""
         super().get_results(request)
         if not self.multi_page:
             self.result_list: Any = self.paginator.beginning
         if not self.query and not self.has_active_filters:
-            self.full_result_count: int | None = self.result_count  # nothing more to show
-        # Nothing is there, and nothing narrows it: there is nothing to search either.
+            self.full_result_count: int | None = self.result_count  # no filter: these are all
+        # There are no rows without any filter, so there is nothing to search either.
         self.is_empty = not (self.result_count or self.query or self.has_active_filters)

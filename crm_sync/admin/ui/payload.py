@@ -1,24 +1,23 @@
-"""Pure: the raw bytes of a received event as a person reads them."""
+"""Pure functions that show the raw bytes of a received event to a person."""
 
 import json
 
 
 def readable(body: bytes) -> tuple[str, bool]:
-    """Return the body as text, and whether it is JSON (then indented).
+    """Return the body as text, indented if it is JSON, and whether it is JSON.
 
-    What is not JSON is shown as the bytes that came: an unreadable body is a finding, and a
-    guessed encoding would hide it.
+    A body that is not JSON is shown as bytes: a guessed encoding would hide what was wrong.
     """
     try:
         text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return repr(body), False
-    # Lone surrogates cannot leave in an answer of ours.
+    # A response cannot encode lone surrogates.
     return text.encode("utf-8", "backslashreplace").decode(), True
 
 
 def indented(text: str) -> str:
-    """Return the JSON of a text indented; what is not JSON, or was cut, stays as it is."""
+    """Return JSON indented. A text that is not JSON, or was cut, is returned unchanged."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -26,7 +25,7 @@ def indented(text: str) -> str:
 
 
 def raw(body: bytes) -> str:
-    """Return the bytes as they came where they are printable UTF-8, else as Python writes them."""
+    """Return printable UTF-8 as text, and other bytes as their `repr`."""
     try:
         text = body.decode()
     except UnicodeDecodeError:

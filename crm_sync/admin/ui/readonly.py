@@ -1,4 +1,4 @@
-"""A list and a page of rows that people look at and act on, but never type into."""
+"""A list and a page of rows that people view and act on, but cannot edit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from django.http import HttpRequest
 
 from crm_sync.admin.ui.scope import ScopedAdmin
 
-ROWS = 30  # of a page of a list; each is 5 KB of HTML, and what is wanted is found by a filter
+ROWS = 30  # on a page of a list; each is 5 KB of HTML, and filters find the wanted row
 
 
 @dataclass(frozen=True)
 class Empty:
-    """What a list says as long as there is nothing: why, and to operators the commands for it."""
+    """The text of an empty list: the reason, and for operators the commands that help."""
 
     title: str
     text: str
@@ -22,25 +22,25 @@ class Empty:
 
 
 class ReadOnlyAdmin(ScopedAdmin):
-    """Mirrors and inboxes: the platform writes them, so no form adds, changes or deletes."""
+    """A screen for mirrors and inboxes: the platform writes them, so no form edits them."""
 
     list_filter_submit = True
     list_per_page = ROWS
-    # Counting every choice of every filter would read the whole table once for each.
+    # A count for each choice of a filter would read the whole table each time.
     show_facets = ShowFacets.NEVER
     empty: Empty
-    # Names that a row shows, instead of the rows behind them: one query, and no secret (S5).
+    # Names that a row shows, without loading the related rows: one query, and no secret (S5).
     annotations: dict[str, F] = {}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Load the names along with the rows."""
+        """Load the names with the rows."""
         rows: QuerySet[Any] = super().get_queryset(request).annotate(**self.annotations)
         return rows
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Rows come from the platform."""
+        """Return False: the platform adds rows."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing here is typed: the page opens for whoever may view."""
+        """Return False: nothing can be edited. Viewers can open the page."""
         return False

@@ -1,4 +1,4 @@
-"""Lists and pages of rows that belong to workspaces: of those of whoever looks (S12, S17)."""
+"""Lists and pages of rows that belong to workspaces. A person sees only their own (S12, S17)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
@@ -24,7 +24,7 @@ from crm_sync.security.access import (
     workspace_keys,
 )
 
-# Who knows one of these may call us, or act in somebody's name.
+# Anyone who knows one of these can call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
 
 View = Callable[..., HttpResponseBase]
@@ -34,9 +34,10 @@ class OwnPage(NamedTuple):
     """A page that Django's admin does not have.
 
     Attributes:
-        route: below the address of the list.
-        name: with app and model before it, as Django's own pages have them.
-        needs: the permission without which it answers 403, such as "view"; "" if the view decides.
+        route: the path below the address of the list.
+        name: the name of the address, to which app and model are added, as in Django's own pages.
+        needs: the permission, such as "view", without which the page answers 403; "" if the view
+            checks it.
     """
 
     route: str
@@ -47,15 +48,16 @@ class OwnPage(NamedTuple):
 
 
 class ScopedAdmin(ModelAdmin):
-    """Shows rows of the person's workspaces; any other row is as one that is not there.
+    """A screen of rows of the person's workspaces. For any other row it answers 404.
 
     Attributes:
-        workspace_path: from a row to its workspace; None where rows belong to none.
-        is_of_many: whether a workspace has several of these rows, which then say which it is.
+        workspace_path: the lookup from a row to its workspace, or None if rows have no workspace.
+        is_of_many: whether a workspace has several of these rows; if so, each row shows its
+            workspace.
     """
 
     paginator = ListPaginator
-    show_full_result_count = False  # beside a search: it would count the whole table each time
+    show_full_result_count = False  # a search would count the whole table each time
     change_list_template = "crm_sync/ui/list.html"
     workspace_path: str | None = "workspace"
     is_of_many = True
@@ -63,11 +65,11 @@ class ScopedAdmin(ModelAdmin):
     in_workspace = column("workspace", lambda row: row.workspace_slug)
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return those that Django's admin does not have."""
+        """Return the pages that Django's admin does not have."""
         return ()
 
     def get_urls(self) -> list[URLPattern]:
-        """Add them, behind the login."""
+        """Add the addresses of `pages`, which need a login."""
         model = f"{self.opts.app_label}_{self.opts.model_name}"
         own = [
             path(
@@ -80,7 +82,7 @@ class ScopedAdmin(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def _guarded(self, page: OwnPage) -> View:
-        """Ask for method and permission before the view, and have its name, which Django copies."""
+        """Return the view with a check of method and permission, under the view's own name."""
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if page.is_post_only and request.method != "POST":
@@ -93,19 +95,19 @@ class ScopedAdmin(ModelAdmin):
         return update_wrapper(guarded, view.func if isinstance(view, partial) else view)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Narrow the rows for the list, its actions and searches, and for each page."""
+        """Return the rows of the person's workspaces, for the list, its actions and each page."""
         rows: QuerySet[Any] = super().get_queryset(request)
         return self.named_rows(self.narrowed(request, rows))
 
     def named_rows(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Load the slug of its workspace with each row as `workspace_slug`; no secret (S5)."""
+        """Load the slug of the workspace with each row as `workspace_slug`, and no secret (S5)."""
         if not self._has_column:
             return rows
         named: QuerySet[Any] = rows.annotate(workspace_slug=F(f"{self.workspace_path}__slug"))
         return named
 
     def narrowed(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Leave out the rows of other workspaces."""
+        """Exclude the rows of other workspaces."""
         path = self.workspace_path
         return rows if path is None else within(request.user, rows, path)
 
@@ -114,18 +116,18 @@ class ScopedAdmin(ModelAdmin):
         return self.workspace_path is not None and self.is_of_many
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Refuse an address that asks for a part of a secret, or of what stands for one (S5)."""
+        """Refuse a lookup by a part of a secret, or of a value that acts as one (S5)."""
         name = lookup.partition("__")[0]
         secrets = {one.name for one in self.opts.concrete_fields if is_secret(one)}
         allowed: bool = super().lookup_allowed(lookup, value, request)
         return allowed and name not in secrets
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowsOnce]:
-        """Read the rows of a short list once."""
+        """Return a list class that reads the rows of a short list once."""
         return RowsOnce
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Say of which workspace a row is, to who sees several."""
+        """Add the workspace of a row, for people who see several workspaces."""
         columns = super().get_list_display(request)
         if not self._has_column or not sees_several(request.user):
             return columns
@@ -134,7 +136,7 @@ class ScopedAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Say to whom no workspace was given whom to ask for one."""
+        """Show to people without a workspace who can give them one."""
         is_scoped = self.workspace_path is not None
         context = (extra_context or {}) | (without_workspace(request) if is_scoped else {})
         response: HttpResponse = super().changelist_view(request, context)
@@ -143,7 +145,7 @@ class ScopedAdmin(ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Tell the page of one row what stands above or instead of its form."""
+        """Add the context for the parts above the form of one row, or instead of it."""
         row = kwargs.get("obj")
         if row is not None:
             context |= {"can_act": self.has_act_permission(request)}
@@ -156,11 +158,11 @@ class ScopedAdmin(ModelAdmin):
         return {}
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing: old rows go by age (S23), and the platform deletes no property (§4.6)."""
+        """Return False: old rows expire (S23), and the platform deletes no property (§4.6)."""
         return False
 
     def has_act_permission(self, request: HttpRequest) -> bool:
-        """Actions are for those whom Django lets change the model, not for viewers (S17)."""
+        """Allow actions to people who may change the model, not to viewers (S17)."""
         options = self.opts
         return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")
 
@@ -169,29 +171,29 @@ class ScopedAdmin(ModelAdmin):
         note(request, rows, text)
 
     def _get_obj_does_not_exist_redirect(self, *_: Any) -> HttpResponse:
-        """Answer 404: Django leads to the overview, with a message that repeats the address."""
+        """Answer 404: Django would redirect, with a message that repeats the address."""
         raise Http404
 
 
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
-    """Write to the history of each row who did what, also who took data out (S17)."""
+    """Write to the history of each row who did what, also who exported data (S17)."""
     LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
 
 
 def offer_workspaces(person: Person, field: Any) -> None:
-    """Offer the workspaces of a person in a field of a form; a single one is chosen (S12)."""
+    """Offer the workspaces of a person in a form field. A single one is selected (S12)."""
     field.queryset = own_workspaces(person)
     if field.queryset.count() == 1:
         field.empty_label = None
 
 
 def is_secret(field: Any) -> bool:
-    """Say whether a column holds a secret, or what stands for one."""
+    """Return whether a column holds a secret, or a value that acts as one."""
     return isinstance(field, EncryptedTextField) or field.name in SECRET_NAMES
 
 
 def without_workspace(request: HttpRequest) -> dict[str, Any]:
-    """Return for a template whom to ask, as long as this person is in no workspace."""
+    """Return for a template whom to ask, if this person is in no workspace."""
     if workspace_keys(request.user) != []:
         return {"is_outside": False}
     return {"is_outside": True, "whom_to_ask": whom_to_ask()}

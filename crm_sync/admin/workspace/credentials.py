@@ -1,7 +1,7 @@
-"""Connecting a workspace and changing its credentials: written here, and never shown (S5).
+"""Pages that connect a workspace or change its credentials, which are never shown (S5).
 
-Nothing that is stored comes back to a browser; who changes the address enters the credentials
-again, so that no stored token can be sent to another address.
+No stored credential is sent to a browser. A person who changes the address has to enter the
+credentials again, so that no stored token can be sent to another address.
 """
 
 from functools import partial
@@ -35,12 +35,12 @@ from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 
-DEADLINE = 8.0  # seconds: somebody waits for the page
+DEADLINE = 8.0  # seconds: a person waits for the page
 WITHOUT_CHECK = "Save it without asking the platform"
 
 
 class CredentialsForm(forms.Form):
-    """Where the platform is, and either a token, or a client id with its secret (A6)."""
+    """The address of the platform, and either a token, or a client id with its secret (A6)."""
 
     slug = forms.CharField(
         label="Name",
@@ -71,7 +71,7 @@ class CredentialsForm(forms.Form):
         own_password.ask(self, request)
 
     def clean_slug(self) -> str:
-        """Refuse what is not a name, or the name of another workspace."""
+        """Reject an invalid slug, or the slug of another workspace."""
         slug: str = self.cleaned_data["slug"]
         if fault := connecting.slug_fault(slug):
             raise forms.ValidationError(f"This {fault}.")
@@ -80,14 +80,14 @@ class CredentialsForm(forms.Form):
         return slug
 
     def clean_base_url(self) -> str:
-        """Refuse an address to which credentials must not go."""
+        """Reject an address to which credentials must not be sent."""
         base_url: str = self.cleaned_data["base_url"].rstrip("/")
         if fault := addresses.fault(base_url):
             raise forms.ValidationError(f"This {fault}.")
         return base_url
 
     def clean(self) -> dict[str, Any]:
-        """Demand one of the two kinds of credentials, whole."""
+        """Require exactly one of the two kinds of credentials, complete."""
         cleaned = super().clean() or {}
         by_client = bool(cleaned.get("client_id")), bool(cleaned.get("secret"))
         if bool(cleaned.get("token")) == any(by_client) or any(by_client) != all(by_client):
@@ -97,7 +97,7 @@ class CredentialsForm(forms.Form):
         return cleaned
 
     def given(self) -> Given:
-        """Return what was entered, once the form is valid."""
+        """Return the entered values of a valid form."""
         one = self.cleaned_data
         slug = self.known.slug if self.known else one["slug"]
         return Given(slug, one["base_url"], one["token"], one["client_id"], one["secret"])
@@ -150,7 +150,7 @@ def _stored(known: Any) -> str:
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
-    """Ask the platform whether it accepts them; the form says why not."""
+    """Return whether the platform accepts the credentials. If not, the form shows the reason."""
     if form.cleaned_data["unchecked"]:
         return True
     try:
@@ -162,7 +162,7 @@ def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
 
 
 def _saved(request: HttpRequest, given: Given) -> str:
-    """Store them, and write to the log who did it, without a value; return the next page."""
+    """Store the credentials, log who did it without any value, and return the next address."""
     workspace, is_new = connecting.store(given, now=timezone.now())
     text = f"Credentials: {given.kind}, at {given.base_url}."
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
@@ -172,7 +172,7 @@ def _saved(request: HttpRequest, given: Given) -> str:
 
 
 def _test(request: HttpRequest, workspace_id: int) -> None:
-    """Read one user with what is stored, and say in one sentence how that went."""
+    """Read one user with the stored credentials, and show the result as a message."""
     try:
         workspace = Workspace.objects.get(pk=workspace_id)
         with workspace.calling(deadline=DEADLINE, by_hand=True) as client:

@@ -1,4 +1,4 @@
-"""The gaps of a workspace: intervals in which events may be unknown, until seen (I21)."""
+"""The gaps of a workspace: intervals in which events may have been lost (I21)."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -26,7 +26,7 @@ ROWS = 50  # of a page
 
 
 def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
-    """Show the gaps, the unseen ones first; a POST marks one or all of them as seen."""
+    """Show the gaps, unseen ones first. A POST marks one or all of them as seen."""
     shown = opened(admin, request, workspace_id)
     gaps = Gap.objects.filter(workspace=workspace_id)
     can_act = admin.has_change_permission(request, shown)
@@ -61,7 +61,7 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
 
 
 def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
-    """Mark gaps as seen, which writes it to the history of their workspaces (S17)."""
+    """Mark gaps as seen, and write that to the history of their workspaces (S17)."""
     unseen = Gap.objects.filter(pk__in=gaps.values("pk"), acknowledged_at=None)
     found = set(unseen.values_list("workspace", flat=True))
     note(request, Workspace.objects.filter(pk__in=found).only("pk", "slug"), "Gaps: seen.")

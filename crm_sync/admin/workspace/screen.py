@@ -33,14 +33,14 @@ MOST_UNDER_WAY = 100
 
 
 def unseen_gaps() -> Coalesce:
-    """Return the number of gaps of a workspace that nobody has seen yet."""
+    """Return an expression: the number of unseen gaps of a workspace."""
     unseen = Gap.objects.filter(workspace=OuterRef("pk"), acknowledged_at=None).order_by()
     count = unseen.values("workspace").annotate(count=Count("pk")).values("count")
     return Coalesce(Subquery(count), 0, output_field=IntegerField())
 
 
 class WebhookFilter(ConditionFilter):
-    """By what is wrong with callbacks."""
+    """Filter by problems with callbacks."""
 
     title = "webhook"
     parameter_name = "webhook"
@@ -53,7 +53,7 @@ class WebhookFilter(ConditionFilter):
     }
 
 
-# What each setting means for the people who work with it.
+# What each setting means for people.
 HELP = {
     "conflict_policy": "When both sides changed the same field since they last agreed."
     " Our value wins: ours is sent over theirs. The platform's value wins: theirs replaces ours,"
@@ -71,7 +71,7 @@ HELP = {
 
 
 class WorkspaceForm(ModelForm):
-    """The settings that concern only our side, and who sees the workspace."""
+    """The settings of our side, and the people who see the workspace."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -83,7 +83,7 @@ class WorkspaceForm(ModelForm):
             field.queryset = User.objects.filter(able).distinct().order_by("username")
 
     def clean_max_under_way(self) -> int:
-        """Keep the workspace moving, and the platform from a flood (A8)."""
+        """Require at least one call at a time, and limit the load on the platform (A8)."""
         most = int(self.cleaned_data["max_under_way"])
         if not 1 <= most <= MOST_UNDER_WAY:
             raise forms.ValidationError(f"Between 1 and {MOST_UNDER_WAY}.")
@@ -92,7 +92,7 @@ class WorkspaceForm(ModelForm):
 
 @admin.register(Workspace)
 class WorkspaceAdmin(ScopedAdmin):
-    """Its settings are changed here, its credentials on a page that never shows one (S5)."""
+    """The settings of workspaces. Credentials are changed on a page that never shows one (S5)."""
 
     workspace_path = "pk"
     is_of_many = False
@@ -132,7 +132,7 @@ class WorkspaceAdmin(ScopedAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
-        """Load everything but the secrets, and what the list shows of webhook and gaps."""
+        """Load all except the secrets, and what the list shows of webhook and gaps."""
         rows: QuerySet[Workspace] = super().get_queryset(request).select_related("monitor")
         return without_secrets(rows.annotate(unseen=unseen_gaps()))
 
@@ -150,30 +150,30 @@ class WorkspaceAdmin(ScopedAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Connect one: not Django's form, which would ask the platform inside a transaction."""
+        """Connect a workspace. Django's form would call the platform in a transaction."""
         response: HttpResponse = credentials_page(self, request)
         return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Write only what was changed here: workers write the other columns (rule 7)."""
+        """Write only the columns that were changed here: workers write the others (rule 7)."""
         changed = [name for name in form.changed_data if name != "people"]
         if changed:
             obj.save(update_fields=changed)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Choose among the accounts, as on the page of a user among the workspaces."""
+        """Use the same select for people as the page of a user has for workspaces."""
         widget = FilteredSelectMultiple("people", is_stacked=False)
         return super().formfield_for_manytomany(db_field, request, **(kwargs | {"widget": widget}))
 
     name = column(
         "workspace", lambda row: two_lines(row.slug, row.get_conflict_policy_display()), "slug"
     )
-    # As text: nobody wants to open an API in the browser.
+    # Text, not a link: nobody opens an API in the browser.
     address = column("base address", lambda row: row.base_url, "base_url")
 
     @display(description="credentials")
     def credentials_kind(self, workspace: Any) -> str:
-        """Say which credentials are stored, never their value (S5)."""
+        """Return which credentials are stored, never their value (S5)."""
         if workspace.has_fixed_token:
             return "Fixed token: stored"
         if workspace.has_client_secret:
@@ -182,13 +182,13 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @display(description="state")
     def state(self, workspace: Workspace) -> SafeString:
-        """Show whether the platform can be reached as far as we know."""
+        """Show the last known state of the connection."""
         text, tone = connection(workspace, timezone.now())
         return badge(text, tone)
 
     @display(description="paused until")
     def paused(self, workspace: Workspace) -> SafeString | str:
-        """Show how long all workers leave the platform alone."""
+        """Show until when no worker calls the platform."""
         now = timezone.now()
         return (
             exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
@@ -198,7 +198,7 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @display(description="the platform's clock")
     def platform_clock(self, workspace: Workspace) -> str:
-        """Say how it differs from ours, by the `Date` of its answers (I29)."""
+        """Return how it differs from our clock, by the `Date` of its answers (I29)."""
         if workspace.clock_ahead is None:
             return "Not known yet: no answer has had a date"
         difference = clock.difference(workspace.clock_ahead)
@@ -206,14 +206,14 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @display(description="webhook", ordering="monitor__drift_since")
     def webhook(self, workspace: Any) -> SafeString:
-        """Show whether the platform holds what we set, and what differs."""
+        """Show whether the webhook is as we set it, and what differs."""
         seen = getattr(workspace, "monitor", None)
         shown = link(address_of("webhook", workspace.pk), badge(*webhook_state(seen)))
         return two_lines(shown, ", ".join(sorted(seen.drift)) if seen else "")
 
     @display(description="failed attempts", ordering="monitor__failed")
     def attempts(self, workspace: Any) -> SafeString | str:
-        """Show how many did not reach us, and why the last did not."""
+        """Show the number of failed attempts, and the reason of the last."""
         seen = getattr(workspace, "monitor", None)
         if seen is None or not seen.failed:
             return "0"
@@ -221,20 +221,20 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @display(description="gaps", ordering="unseen")
     def gaps(self, workspace: Any) -> SafeString | str:
-        """Count them, and lead to them."""
+        """Show the number of unseen gaps, with a link to them."""
         count = workspace.unseen
         page = address_of("gaps", workspace.pk)
         return link(page, badge(count, "danger")) if count else "0"
 
     @display(description="last poll", ordering="monitor__polled_at")
     def polled(self, workspace: Any) -> SafeString | str:
-        """Show when the webhook was read last, and when the platform tried to call."""
+        """Show when the webhook was last read."""
         seen, now = getattr(workspace, "monitor", None), timezone.now()
         return moment(seen.polled_at, now) if seen else moment(None, now)
 
     @display(description="refused", ordering="refused_callbacks")
     def refused(self, workspace: Workspace) -> SafeString | str:
-        """Count them in the list; colour what needs a look."""
+        """Show the number of refused callbacks, with a colour if there are any."""
         count = workspace.refused_callbacks
         return badge(count, "warning") if count else "0"
 
@@ -247,17 +247,17 @@ class WorkspaceAdmin(ScopedAdmin):
 
     @action(description="Poll now", permissions=["act"])
     def poll_now(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
-        """Have the configuration and the whole history read (POST only)."""
+        """Let a worker read the configuration and the whole history (POST only)."""
         webhook.poll_now(request, queryset)
 
     @action(description="Failures seen", permissions=["act"])
     def see_failures(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
-        """Begin to count the failed attempts again (POST only)."""
+        """Reset the count of failed attempts (POST only)."""
         webhook.see_failures(request, queryset)
 
     @action(description="Gaps seen", permissions=["act"])
     def see_gaps(self, request: HttpRequest, queryset: QuerySet[Workspace]) -> None:
-        """Mark all gaps as seen; they stay on the tab Gaps (POST only)."""
+        """Mark all gaps as seen. They stay on the tab Gaps (POST only)."""
         see(request, Gap.objects.filter(workspace__in=queryset.values("pk")))
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The state of a workspace as its list and pages show it, read without a secret (S5)."""
+"""The state of a workspace for its list and pages, read without a secret (S5)."""
 
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,9 @@ from crm_sync.webhook.configuration import GONE
 
 
 def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
-    """Leave the secrets in the database (S5); `has_…` says which are there.
+    """Load no secrets (S5). The annotations `has_…` show which ones exist.
 
-    The empty string is stored as it is, so that needs no key either.
+    The empty string is stored unencrypted, so no key is needed.
     """
     flags = {
         f"has_{name}": ExpressionWrapper(~Q(**{name: ""}), output_field=BooleanField())
@@ -22,7 +22,7 @@ def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
 
 
 def connection(workspace: Any, now: datetime) -> tuple[str, str]:
-    """Return the state of a connection for a person, and its tone."""
+    """Return the state of a connection in words, and its tone."""
     if not workspace.has_fixed_token and not workspace.has_client_secret:
         return "No credentials", "danger"
     if workspace.is_paused(now):
@@ -33,7 +33,7 @@ def connection(workspace: Any, now: datetime) -> tuple[str, str]:
 
 
 def webhook_state(monitor: WebhookMonitor | None) -> tuple[str, str]:
-    """Return for a person whether the webhook is as we set it, and the tone."""
+    """Return in words whether the webhook is as we set it, and the tone."""
     if monitor is None:
         return "Not set from here", "warning"
     if GONE in monitor.drift:

@@ -1,4 +1,4 @@
-"""The tabs of a workspace: each is a page with an address of its own."""
+"""The tabs of a workspace. Each is a page with its own address."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def address_of(tab: str, workspace_id: int) -> str:
 
 
 def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str, Any]:
-    """Return for a template the tabs that this person may open, and which of them is open."""
+    """Return for a template the tabs that this person may open, and which one is open."""
     unseen = Gap.objects.filter(workspace=workspace_id, acknowledged_at=None).count()
     titles = {"change": "Settings", "credentials": "Credentials", "webhook": "Webhook"}
     titles["gaps"] = f"Gaps ({unseen} unseen)" if unseen else "Gaps"
@@ -27,7 +27,7 @@ def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str
 
 
 def opened(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Any:
-    """Return the workspace without its secrets; 404 for one of others, 403 for who sees none."""
+    """Return a workspace without secrets; raise 404 if it is not theirs, 403 without permission."""
     shown = admin.get_queryset(request).filter(pk=workspace_id).first()
     if shown is None:
         raise Http404

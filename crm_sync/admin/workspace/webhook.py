@@ -1,7 +1,8 @@
-"""The webhook of a workspace: what we set, what the polls and the platform show, and our address.
+"""The webhook of a workspace: our settings, the polls, what the platform holds, our address.
 
-A GET shows what is known here and calls nobody. A POST calls the platform or ourselves, for people
-who may change the workspace. Its calls are short, and a failed one becomes a message.
+A GET shows only what is stored here, and makes no call. A POST calls the platform or our own
+address, for people who may change the workspace. Its calls are short, and a failed call becomes a
+message.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ from crm_sync.webhook import authentication, configuration, history, probe, sche
 from crm_sync.webhook.attempts import Attempt, attempts
 from crm_sync.work import slots
 
-DEADLINE = 8.0  # seconds for each call: somebody waits for the page
+DEADLINE = 8.0  # seconds for each call: a person waits for the page
 MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")
 AuthType = Workspace.AuthType
 Result = TypeVar("Result")
@@ -54,27 +55,27 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PlatformWebhook:
-    """What the platform holds, or that it holds nothing, and what it tried."""
+    """The webhook on the platform, if it is configured, and its last attempts."""
 
     fields: Sequence[
         tuple[str, object, str]
-    ]  # name, on the platform, as it should be where it is not
+    ]  # name, value on the platform, and our value if it differs
     attempts: list[Attempt]
     is_configured: bool
 
 
 class NotNow(Exception):
-    """No call is made for now; the message says why."""
+    """No call is made now. The message gives the reason."""
 
 
-# What we refuse before a call.
+# Reasons to make no call.
 REFUSED = (
     *(SecretUnreadable, configuration.NoneNotAllowed, configuration.OnlyHere),
     authentication.BadName,
 )
 
 
-# What each button does, and says when it has worked.
+# The action of each button. It returns the message of success.
 def _configure(workspace: Workspace, posted: Mapping[str, str]) -> str:
     auth_type = posted.get("auth_type", "")
     configuration.configure(
@@ -117,7 +118,7 @@ CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
 
 
 def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
-    """Show the page; a POST asks the platform, tests our address, or changes the webhook."""
+    """Show the page. A POST reads from the platform, tests our address, or changes the webhook."""
     shown = opened(admin, request, workspace_id)
     can_act = admin.has_change_permission(request, shown)
     extra: dict[str, Any] = {}
@@ -154,7 +155,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
 
 
 def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:
-    """Offer the ways to authenticate; none at all only where the setting allows it (S2)."""
+    """Return the types of authentication; NONE only if the setting allows it (S2)."""
     return [
         (value, str(label), value == shown.auth_type)
         for value, label in AuthType.choices
@@ -194,9 +195,9 @@ def _facts(shown: Any, monitor: WebhookMonitor | None) -> list[tuple[str, object
     ]
 
 
-# --- what needs no password, for one workspace or those that are chosen in the list ---
+# --- actions without a password, for one workspace or those selected in the list ---
 def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
-    """Set the webhooks as they should be; a message says of each workspace how that went."""
+    """Set the webhooks as they should be. One message for each workspace shows the result."""
     for workspace_id, slug in chosen.values_list("pk", "slug"):
         try:
             configuration.repair(Workspace.objects.get(pk=workspace_id), now=timezone.now())
@@ -210,7 +211,7 @@ def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
 
 
 def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
-    """Have the configuration and the whole history read."""
+    """Let a worker read the configuration and the whole history."""
     mine, now = _monitors(chosen), timezone.now()
     schedule.ask(mine, now=now)
     _note(request, mine.values("workspace"), "asked for a poll")
@@ -218,7 +219,7 @@ def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
 
 
 def see_failures(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
-    """Begin to count the failed attempts again."""
+    """Reset the count of failed attempts."""
     failed = _monitors(chosen).filter(failed__gt=0)
     _note(request, list(failed.values_list("workspace", flat=True)), "failures seen")
     messages.success(request, f"Counted from 0 again: {failed.update(failed=0)}.")
@@ -239,7 +240,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, QuerySet[Workspace]], None]] = {
 }
 
 
-# --- what a POST does ---
+# --- POST actions ---
 def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
     posted = request.POST.dict()
     text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
@@ -249,7 +250,7 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
 
 
 def _ask_first(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
-    """Disabling loses events, so the page asks whether that is meant."""
+    """Ask for a confirmation: a disabled webhook loses events."""
     return {"asks_to_disable": True}
 
 
@@ -277,14 +278,14 @@ def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     }
 
 
-# What a POST shows instead of changing anything.
+# POST actions that change nothing.
 LOOKS = {"ask": _ask, "try": _try, "may-disable": _ask_first}
 
 
 def _call(
     request: HttpRequest, workspace_id: int, call: Callable[[Workspace], Result]
 ) -> Result | None:
-    """Call the platform; what went wrong becomes a message, without any secret, and None."""
+    """Call the platform. After an error, show a message without any secret, and return None."""
     now = timezone.now()
     try:
         workspace = Workspace.objects.get(pk=workspace_id)
@@ -303,7 +304,7 @@ def _call(
 
 
 def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: datetime) -> Result:
-    """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
+    """Respect the limits of all workers: the pause, and the number of calls under way (A8)."""
     if workspace.is_paused(now) and workspace.paused_until:
         problem = explain(masked_problem(workspace.problem, workspace))
         raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
@@ -315,7 +316,7 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
         return call(workspace)
 
 
-# --- what the platform holds ---
+# --- the webhook on the platform ---
 def _platform_webhook(workspace: Workspace) -> PlatformWebhook:
     client = workspace.client(deadline=DEADLINE)
     try:
@@ -332,7 +333,7 @@ def _platform_webhook(workspace: Workspace) -> PlatformWebhook:
             differing.get(name, {}).get("ours", ""),
         )
         for name, value in theirs.items()
-        if name != "authSecret"  # it is never returned (§5.2)
+        if name != "authSecret"  # the platform never returns it (§5.2)
     ]
     return PlatformWebhook(fields, tried, is_configured=True)
 

@@ -14,13 +14,13 @@ from crm_sync.platform.errors import SyncError
 
 
 class Command(SyncCommand):
-    """Stores the connection, its secrets encrypted, after the platform has accepted them."""
+    """Stores a connection with encrypted secrets, after the platform has accepted them."""
 
     help = "Connect a workspace: its address and a token, or a client id and secret."
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the address and the credentials, which come from the environment only."""
+        """Add the address and the credentials. Secrets come only from the environment."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="a name for the workspace; cannot be changed later")
         parser.add_argument("--base-url", required=True, help="the platform's base address")
@@ -32,7 +32,7 @@ class Command(SyncCommand):
         parser.add_argument("--no-check", action="store_true", help="do not ask the platform first")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Create the workspace, or give an existing one this address and these credentials."""
+        """Create the workspace, or change the address and credentials of an existing one."""
         slug, base_url = options["slug"], options["base_url"].rstrip("/")
         self._check_arguments(slug, base_url)
         token, client_id, secret = self._credentials(options)

@@ -1,4 +1,4 @@
-"""manage.py audit: is everything accounted for, at this instant (I31)."""
+"""manage.py audit: check that all rows are accounted for at this moment (I31)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from crm_sync.observing.health import reports
 
 
 class Command(SyncCommand):
-    """Counts every row twice and names those in a state that nobody ends; changes nothing."""
+    """Counts all rows twice and lists rows in a state that nobody ends, without changes."""
 
     help = (
         "Check that every received event, property, order and upload is counted once and is on its"
@@ -32,7 +32,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Evaluate all checks and print them; what does not hold comes last, on stderr a sum."""
+        """Run all checks and print the results. The names of failed checks go to stderr."""
         with snapshot():
             results = self._results(options["slug"], walks=not options["quick"])
         broken = [result for result in results if not result.holds]

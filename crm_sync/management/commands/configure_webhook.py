@@ -1,4 +1,4 @@
-"""manage.py configure_webhook: the platform's callback, set from here (§4.1)."""
+"""manage.py configure_webhook: set the webhook on the platform (§4.1)."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from crm_sync.webhook import authentication, configuration
 
 
 class Command(SyncCommand):
-    """Always sets POST, a generated secret, and our own callback address."""
+    """Sets POST, a generated secret, and our own callback address."""
 
     help = "Make the platform call us: POST, with a generated secret, at PUBLIC_BASE_URL."
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what to do; without a choice the webhook is created or repaired."""
+        """Add the actions; without one, the webhook is created or repaired."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         what = parser.add_mutually_exclusive_group()
@@ -47,7 +47,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Do it, and print what the platform holds afterwards."""
+        """Run the action, and print the configuration on the platform."""
         workspace = self.workspace(options["slug"])
         if options["dry_run"]:
             self._plan(workspace, options)

@@ -1,4 +1,4 @@
-"""manage.py doctor: what is wrong, and what to do; it changes nothing."""
+"""manage.py doctor: find problems and their remedies, without changes."""
 
 import functools
 from collections import Counter
@@ -26,7 +26,7 @@ Named = tuple[str, Finding]  # a workspace, or HERE
 
 
 class Command(SyncCommand):
-    """Checks this installation and, by GETs alone, what each platform really answers."""
+    """Checks this installation, and the real answers of each platform, only by GETs."""
 
     help = (
         "Check settings, keys, database, broker, workers, beat, and for each workspace the clock of"
@@ -41,7 +41,7 @@ class Command(SyncCommand):
         parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Go through all checks and print them."""
+        """Run all checks and print their results."""
         chosen = [self.workspace(options["slug"])] if options["slug"] else None
         found = list(self._findings(chosen))
         counts = Counter(one.verdict for _, one in found)
@@ -63,7 +63,7 @@ class Command(SyncCommand):
         for one in installation.findings(now):
             yield HERE, one
         try:
-            # Without its secrets, since no key may open them.
+            # Without secrets: perhaps no key decrypts them.
             rows = Workspace.objects.defer(*Workspace.SECRETS).order_by("slug")
             workspaces = list(rows) if chosen is None else chosen
         except Error:
@@ -75,7 +75,7 @@ class Command(SyncCommand):
                 yield workspace.slug, one
 
     def workspace(self, slug: str) -> Workspace:
-        """Return the workspace without its secrets, which perhaps no key opens."""
+        """Return the workspace without its secrets, which perhaps no key decrypts."""
         found = Workspace.objects.defer(*Workspace.SECRETS).filter(slug=slug).first()
         return found or super().workspace(slug)
 

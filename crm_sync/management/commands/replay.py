@@ -1,4 +1,4 @@
-"""manage.py replay: play received events again, and see before what that would change (I22)."""
+"""manage.py replay: replay received events, or preview what that would change (I22)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,13 +19,13 @@ CHOICES = ("state", "order", "since", "event")
 
 
 class Command(SyncCommand):
-    """Exit codes: 0 given to the worker, 2 nothing was chosen, 3 some would fail or are no more."""
+    """Exit codes: 0 given to the worker, 2 no choice given, 3 some would fail or have no bytes."""
 
     help = "Play received events again; what is in effect already stays as it is."
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what to choose by; all that is said must hold."""
+        """Add the choices. An event must match all that are given."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("--state", choices=ReceivedEvent.State.values, help="what became of it")
@@ -35,7 +35,7 @@ class Command(SyncCommand):
             metavar="TIME",
             help="received since then, ISO 8601; without an offset it is UTC",
         )
-        # `--delivery` is what 0.1.0 called it.
+        # `--delivery` was its name in 0.1.0.
         parser.add_argument(
             "--event",
             "--delivery",
@@ -46,7 +46,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Show what it would do, or give the received events to the worker."""
+        """Show what a replay would do, or give the received events to the worker."""
         keys = list(self._chosen(options))
         if options["dry_run"]:
             self._preview(keys, as_json=options["json"])
@@ -136,6 +136,6 @@ def _lines(one: Preview) -> list[str]:
 
 
 def _word(state: str) -> str:
-    """Say what would become of it, as the pages do."""
+    """Return the name of a state as the pages show it."""
     known = ReceivedEvent.State
     return known(state).label.lower() if state in known.values else "left out"

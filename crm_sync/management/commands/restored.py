@@ -1,4 +1,4 @@
-"""manage.py restored: the database is a backup, so read everything before sending anything."""
+"""manage.py restored: after a restored backup, read everything before sending anything."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NEXT = "Start web, workers and beat; `manage.py restored --status` says when bot
 
 
 class Command(SyncCommand):
-    """Marks what is to be read first; changes nothing on the platform."""
+    """Marks all rows that must be read first. It changes nothing on the platform."""
 
     help = (
         "Run this after a backup of the database was restored. Everything is then read from the"
@@ -34,7 +34,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Mark the workspaces, or say how far each has come."""
+        """Mark the workspaces, or print the progress of each."""
         slug = options["slug"]
         found = [self.workspace(slug)] if slug else list(Workspace.objects.order_by("slug"))
         if options["status"]:

@@ -1,4 +1,4 @@
-"""manage.py rotate_keys: encrypt every stored secret anew, with the newest key."""
+"""manage.py rotate_keys: encrypt every stored secret again, with the newest key."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TEXT = models.TextField()
 
 
 class Command(SyncCommand):
-    """Rotates without a stop: each secret is readable before, meanwhile and after."""
+    """Rotates keys without a stop: each secret stays readable all the time."""
 
     help = (
         "Encrypt every stored secret with the first key of SECRET_KEYS_AT_REST. Put a new key in"
@@ -22,7 +22,7 @@ class Command(SyncCommand):
     changes = True
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Go through all columns of secrets; exit code 3 where some cannot be decrypted."""
+        """Encrypt all columns of secrets again. The exit code is 3 if some cannot be decrypted."""
         counts = {"encrypted": 0, "newest": 0}
         unreadable: list[str] = []
         for model, name in encrypted_columns():
@@ -46,6 +46,6 @@ class Command(SyncCommand):
 
 
 def _replace(model: type[models.Model], name: str, pk: Any, token: str, fresh: str) -> None:
-    """Write a secret, unless it was set to another one meanwhile."""
+    """Write a secret, unless it was changed in between."""
     same = model._default_manager.annotate(stored=Cast(name, TEXT)).filter(pk=pk, stored=token)
     same.update(**{name: Value(fresh, output_field=TEXT)})

@@ -1,4 +1,4 @@
-"""manage.py work: the turns of the workers, with no broker at all (I12)."""
+"""manage.py work: run the turns of workers without a broker (I12)."""
 
 import signal
 import socket
@@ -13,11 +13,11 @@ from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.leases import Tally
 from crm_sync.work.local import Local
 
-BUDGET = 20.0  # seconds of one turn, where nobody else waits
+BUDGET = 20.0  # seconds of one turn; nobody else waits for this process
 
 
 class Command(SyncCommand):
-    """Does everything that is due, once or for ever."""
+    """Works on all due rows, once or in a loop."""
 
     help = "Do everything that is due: push properties, apply received events, read orders."
 
@@ -26,7 +26,7 @@ class Command(SyncCommand):
         parser.add_argument("--loop", action="store_true", help="go on until it is stopped")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Take a turn at each queue of each workspace that has something due."""
+        """Run a turn for each queue of each workspace with due rows."""
         if options["loop"]:
             self._loop()
             return
@@ -48,7 +48,7 @@ class Command(SyncCommand):
         permits.share_connections()
         tasks.poll_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"work@{socket.gethostname()}")
-        # SIGTERM ends what is begun, as a worker does.
+        # After SIGTERM, begun work is finished, as in a worker.
         signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
         Local(report=self._report).run()
 

@@ -11,7 +11,7 @@ from orders.placing.acting_user import who_acts
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 done, 1 refused, 2 a wrong choice, 3 it is not known whether it was done."""
+    """Exit codes: 0 done, 1 refused, 2 wrong choice, 3 unknown whether it was done."""
 
     help = "Cancel an order as a user of the platform."
 
@@ -33,7 +33,7 @@ class Command(OrderCommand):
                 self.emit_bodies({path: body}, who, as_json=options["json"])
                 return
             order = changes.cancel(order, now=timezone.now(), **wanted)
-        # A platform may answer nothing (§4.4): then its next read brings the status.
+        # The platform may answer without a body (§4.4): then the next read returns the status.
         status = order.status or "not read yet"
         line = f"the platform was asked to cancel {order} in the name of {who_changed(order)}"
         self.emit(order_document(order), [f"{line}; status: {status}"], as_json=options["json"])

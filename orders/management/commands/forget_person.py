@@ -1,4 +1,4 @@
-"""manage.py forget_person: remove a person from all that is stored here (S23)."""
+"""manage.py forget_person: remove the data about a person that is stored here (S23)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ SHOWN = 10  # places of a column
 
 
 class Command(SyncCommand):
-    """Removes a person; ends with exit code 3 if it had to leave something."""
+    """Removes a person. The exit code is 3 if something is left."""
 
     help = (
         "Blank what is stored about a person: a photographer, a user of the platform, an account of"
@@ -32,7 +32,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Print what was found where: before it goes in a dry run, and always what is left."""
+        """Remove the data and print the places that are left. A dry run prints all places."""
         try:
             person = find(options["who"])
         except ValueError as error:
@@ -78,7 +78,7 @@ def _document(one: Mention) -> dict[str, Any]:
 def _lines(
     shown: Iterable[Mention], counts: dict[str, int], verb: str, *, is_left: bool
 ) -> Iterator[str]:
-    """Yield each column with its count, then the first of its places, if they are shown."""
+    """Yield each column with its count, and its first places, if they are shown."""
     for where, count in counts.items():
         yield f"{count:>6}  {where}: {verb}"
         mine = [one for one in shown if one.where == where and one.is_left == is_left]

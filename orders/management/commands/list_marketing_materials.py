@@ -1,4 +1,4 @@
-"""Read now what the platform generated for a property, and list it (§4.5, A40)."""
+"""Read the materials that the platform generated for a property, and list them (§4.5, A40)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from properties.models import Property
 
 
 class Command(MaterialCommand):
-    """Exit codes: those of `MaterialCommand`; 2 no such workspace or property."""
+    """Exit codes: as `MaterialCommand`; 2 no such workspace or property."""
 
     help = "Read what the platform generated for a property, brochures and posts, and list it."
 
@@ -28,7 +28,7 @@ class Command(MaterialCommand):
         rows = list(Property.objects.filter(named, workspace=workspace))
         if not rows:
             self.fail(f"no property {name!r} is known in workspace {workspace.slug}", USAGE)
-        # A reference of one may be the id of another: the reference counts.
+        # The reference of one property may be the id of another: the reference wins.
         row = min(rows, key=lambda one: one.object_reference_id != name)
         if row.platform_id:
             expectations.of_properties(

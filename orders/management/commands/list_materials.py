@@ -1,4 +1,4 @@
-"""Read now what was delivered of an order and generated for its property, and list it (§4.5)."""
+"""Read the materials of an order, and those generated for its property, and list them (§4.5)."""
 
 import functools
 import operator
@@ -15,7 +15,7 @@ from orders.models import Order
 
 
 class Command(MaterialCommand):
-    """Exit codes: those of `MaterialCommand`; 2 no such workspace or order."""
+    """Exit codes: as `MaterialCommand`; 2 no such workspace or order."""
 
     help = "Read the materials of an order and of its property from the platform, and list them."
 

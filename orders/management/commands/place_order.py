@@ -1,4 +1,4 @@
-"""Place an order: at most once, and say clearly what it costs and how it ended."""
+"""Place an order at most once, and print its price and its outcome."""
 
 from typing import Any
 
@@ -34,10 +34,10 @@ EXIT = {
 
 
 class Command(OrderCommand):
-    """Place an order, as the API does, and take the worker's step at once.
+    """Places an order like the API, and runs the worker's step at once.
 
-    Exit codes: 0 placed, 1 failed (nothing ordered), 2 a wrong choice, 3 uncertain, or a worker
-    places it later. After 3 never order it again by yourself.
+    Exit codes: 0 placed, 1 failed (nothing ordered), 2 wrong choice, 3 uncertain, or a worker
+    places it later. After 3, never order it again yourself.
     """
 
     help = (

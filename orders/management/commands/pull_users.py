@@ -15,11 +15,11 @@ from orders.platform_users import user_list
 from orders.plugged.order_queues import USERS
 
 SLICE = 1.0  # seconds between two lines of the progress
-WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
+WHILE_BUSY = 0.5  # seconds between two checks whether a worker still reads
 
 
 class Command(SyncCommand):
-    """Exit codes: 0 read, 1 not read, 3 one workspace not read or an entry set aside."""
+    """Exit codes: 0 read, 1 no workspace read, 3 some workspaces not read or entries set aside."""
 
     help = "Read the platform's list of users, of one workspace or of all."
 
@@ -43,7 +43,7 @@ class Command(SyncCommand):
             self.fail(f"{what}: {set_aside}; the log names them", PARTLY)
 
     def _pull(self, workspace: Workspace) -> dict[str, Any]:
-        """Walk until no page is due any more; return what came of it."""
+        """Read until no page is due any more and return the result."""
         began = timezone.now()
         user_list.ask(workspace.pk, began)
         while True:
@@ -72,7 +72,7 @@ class Command(SyncCommand):
 
 
 def _why_not(workspace: Workspace) -> str:
-    """Say why no page was read: nothing has failed, so the workspace waits."""
+    """Return why no page was read. No call has failed, so the workspace waits."""
     now = timezone.now()
     fresh = Workspace.objects.only("slug", "paused_until", "problem").get(pk=workspace.pk)
     if fresh.is_paused(now):

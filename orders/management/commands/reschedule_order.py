@@ -1,4 +1,4 @@
-"""Ask for another appointment of an order."""
+"""Request another appointment for an order."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from orders.placing.acting_user import who_acts
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 done, 1 refused, 2 a wrong choice, 3 it is not known whether it was done."""
+    """Exit codes: 0 done, 1 refused, 2 wrong choice, 3 unknown whether it was done."""
 
     help = "Reschedule an order, or one of its assignments, as a user of the platform."
 

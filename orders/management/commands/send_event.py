@@ -1,4 +1,4 @@
-"""manage.py send_event: send ourselves an event as the platform would (§6)."""
+"""manage.py send_event: send an event to ourselves as the platform would (§6)."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ OTHER = "is PUBLIC_BASE_URL the https address of this installation, without a re
 
 
 class Command(SyncCommand):
-    """Real HTTP to our own callback address, with the real authentication."""
+    """Sends a real HTTP call to our own callback address, with the real authentication."""
 
     help = (
         "Send one event to the callback address of a workspace, as the platform would, and say what"
@@ -68,7 +68,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Send it, wait a few seconds for a worker, and print what became of it."""
+        """Send the event, wait a few seconds for a worker, and print the result."""
         workspace = self.workspace(options["slug"])
         payload = self._payload(workspace, options)
         one = test_event.call(workspace, payload)
@@ -145,7 +145,7 @@ class Command(SyncCommand):
 
 
 def _known(workspace: Workspace, kind: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields as this workspace knows them, and as they were asked for."""
+    """Return the fields from the options, and others from the rows of this workspace."""
     orders = Order.objects.filter(workspace=workspace)
     assignments = Assignment.objects.filter(workspace=workspace)
     order_id, assignment_id = options["order"], options["assignment"]
@@ -185,7 +185,7 @@ def _set(pairs: list[str]) -> dict[str, Any]:
 
 
 def _ask(workspace: Workspace, payload: dict[str, Any]) -> Order | None:
-    """Make the order that was touched due for a read."""
+    """Make the order of the event due for a read."""
     mine = Order.objects.filter(workspace=workspace, platform_id=payload.get("orderId", ""))
     order = mine.first()
     if order is not None:
@@ -194,7 +194,7 @@ def _ask(workspace: Workspace, payload: dict[str, Any]) -> Order | None:
 
 
 def _shown(one: CallbackRequest) -> dict[str, str]:
-    """Return the headers for a person, without the secret."""
+    """Return the headers with the secret masked, for a person."""
     harmless = {
         "content-type",
         "x-event-type",

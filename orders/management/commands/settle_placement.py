@@ -1,4 +1,4 @@
-"""Settle a placement whose outcome is unknown, as a person found it on the platform."""
+"""Settle a placement with an unknown outcome, after a person has checked the platform."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from orders.placing import settlement
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 settled, 1 it was not uncertain any more, 2 no such placement."""
+    """Exit codes: 0 settled, 1 not uncertain, or the order is taken, 2 no such placement."""
 
     help = "Say what a person found on the platform about an UNCERTAIN placement."
 

@@ -1,4 +1,4 @@
-"""manage.py drift: what differs between us and the platform now."""
+"""manage.py drift: find differences between us and the platform."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,12 +12,12 @@ from properties.domain.difference import short
 from properties.drift.comparison import ComparisonError, compare, keys, make_due
 from properties.drift.findings import ORDER, DriftFinding, DriftReport, DriftVerdict, by_count
 
-SHOWN = 20  # properties in the text for a person, and fields of each
+SHOWN = 20  # properties in the text for a person, and fields of each property
 MOVED = {"ours": "never sent", "theirs": "changed there", "both": "changed on both sides"}
 
 
 class Command(SyncCommand):
-    """Compares what we want with what the platform holds; only `--repair` changes anything."""
+    """Compares our desired documents with the platform. Only `--repair` changes anything."""
 
     help = (
         "Read properties on the platform and say which differ, in which fields, and why. Exit code:"

@@ -1,4 +1,4 @@
-"""manage.py export_properties: what our people want of their properties, as a file."""
+"""manage.py export_properties: write the desired documents of properties to a file."""
 
 import os
 import tempfile
@@ -14,7 +14,7 @@ from properties.models import Property
 
 
 class Command(SyncCommand):
-    """Exports to CSV, Excel or SwissRETS JSON 3.x, by the end of the file's name."""
+    """Exports to CSV, Excel or SwissRETS JSON 3.x, by the suffix of the file."""
 
     help = "Export properties to .csv or .xlsx (all that our columns can hold) or SwissRETS .json."
 
@@ -31,7 +31,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Write the file; exit code 3 when the format has no way to hold some properties."""
+        """Write the file. The exit code is 3 if the format cannot hold some properties."""
         path, wanted = options["file"], options["reference"]
         if path.suffix.lower() not in FORMATS:
             self.fail(f"{path.name}: the name must end with {', '.join(FORMATS)}", USAGE)
@@ -47,7 +47,7 @@ class Command(SyncCommand):
             self.fail(f"{len(report.left_out)} of {total} properties were left out", PARTLY)
 
     def _properties(self, slug: str, wanted: list[str]) -> QuerySet[Property]:
-        """Return the selection, or end with what is not there."""
+        """Return the selected properties, or end with the missing references."""
         properties = Property.objects.filter(workspace=self.workspace(slug)).order_by("pk")
         if wanted:
             properties = properties.filter(object_reference_id__in=wanted)
@@ -55,15 +55,15 @@ class Command(SyncCommand):
             missing = [reference for reference in wanted if reference not in known]
             if missing:
                 self.fail(f"no property {', '.join(missing)} in {slug}", USAGE)
-        if not properties.exists():  # an empty file would read like an empty stock
+        if not properties.exists():  # an empty file could mean that there are no properties
             self.fail(f"no properties in {slug}; nothing was exported")
         return properties
 
 
 def _write(path: Path, properties: QuerySet[Property], report: ExportReport) -> None:
-    """Write to a file beside the target and put it in place at the end: never half a file.
+    """Write to a temporary file and replace the target at the end: there is never half a file.
 
-    As `mkstemp` makes it, it is for this user alone (S5).
+    `mkstemp` makes it readable only for this user (S5).
     """
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
     os.close(handle)

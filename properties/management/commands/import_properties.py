@@ -1,4 +1,4 @@
-"""manage.py import_properties: a feed file becomes edits."""
+"""manage.py import_properties: import a feed file as edits."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ from properties.imports.packed_file import unpacked
 from properties.imports.report import ImportReport
 from properties.models import Sender
 
-SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
+SHOWN = 20  # lines of each kind in the text; --json has all lines of the report
 SAME = (
     "nothing has changed: the same feed was imported on {since:%Y-%m-%d %H:%M} UTC;"
     " --force reads it all the same"
@@ -53,7 +53,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Import the file; exit code 3 when some records were refused, 1 when nothing was taken."""
+        """Import the file. Exit codes: 3 some records were refused, 1 nothing was imported."""
         workspace = self.workspace(options["slug"])
         sender = self._sender(workspace, options["sender"])
         try:
@@ -70,7 +70,7 @@ class Command(SyncCommand):
         beside: str,
         options: dict[str, Any],
     ) -> None:
-        """Import a feed that is not packed.
+        """Import an unpacked feed.
 
         Raises:
             NotAFeed: nothing was imported.
@@ -101,7 +101,7 @@ class Command(SyncCommand):
             self.fail(f"{report.refused.count} of {report.total} records were refused", code)
 
     def _sender(self, workspace: Workspace, name: str | None) -> Sender | None:
-        """Return the sender, or end with exit code 2 and the names that there are."""
+        """Return the sender, or end with exit code 2 and the known names."""
         if name is None:
             return None
         here = Sender.objects.filter(workspace=workspace)
@@ -112,7 +112,7 @@ class Command(SyncCommand):
         return found
 
     def _import(self, workspace: Workspace, path: Path, **options: Any) -> ImportReport:
-        """Import the file with a progress bar; options as `import_feed` has them."""
+        """Import the file with a progress bar, with the options of `import_feed`."""
         report = ImportReport()
         steps = import_feed(workspace, path, now=timezone.now(), **options)
         with _noticing_ctrl_c() as pressed:
@@ -125,7 +125,7 @@ class Command(SyncCommand):
 
 @contextmanager
 def _noticing_ctrl_c() -> Iterator[threading.Event]:
-    """Note Ctrl-C, so that the import ends between two records; pressed twice, it ends at once."""
+    """Handle Ctrl-C, so that the import ends between two records. A second one ends it at once."""
     pressed = threading.Event()
 
     def note(*_: object) -> None:
@@ -133,7 +133,7 @@ def _noticing_ctrl_c() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     if threading.current_thread() is not threading.main_thread():
-        yield pressed  # nobody presses a key there
+        yield pressed  # Ctrl-C reaches only the main thread
         return
     before = signal.signal(signal.SIGINT, note)
     try:
@@ -143,14 +143,14 @@ def _noticing_ctrl_c() -> Iterator[threading.Event]:
 
 
 class _Rate(ProgressColumn):
-    """How many records a second."""
+    """A column with the records per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed or 0:,.0f} records/s", style="progress.data.speed")
 
 
 def _followed(steps: Iterator[ImportReport], name: str) -> Iterator[ImportReport]:
-    """Go through the steps with a progress bar on stderr where that is a terminal."""
+    """Yield the steps with a progress bar on stderr, if that is a terminal."""
     columns = (*Progress.get_default_columns(), _Rate())
     quiet = not sys.stderr.isatty()
     console = Console(stderr=True)
@@ -169,7 +169,7 @@ def _followed(steps: Iterator[ImportReport], name: str) -> Iterator[ImportReport
 
 
 def _interrupted(report: ImportReport, *, dry_run: bool) -> str:
-    """Return what a person must know who pressed Ctrl-C."""
+    """Return the message for a person who pressed Ctrl-C."""
     written = report.new.count + report.changed.count
     if dry_run or not written:
         return "interrupted: nothing was written; run it again when you like"
@@ -181,7 +181,7 @@ def _interrupted(report: ImportReport, *, dry_run: bool) -> str:
 
 
 def _advice(report: ImportReport) -> str:
-    """Return how a feed may be imported all the same; nothing may double its properties."""
+    """Return how to import the feed anyway, unless that would duplicate its properties."""
     return "" if report.renamed else f"; {ADVICE}"
 
 
@@ -236,7 +236,7 @@ def _lines(report: ImportReport, *, dry_run: bool) -> list[str]:
 
 
 def _changed(report: ImportReport) -> list[str]:
-    """Return a line for each changed record: its first values, old and new."""
+    """Return a line for each changed record, with its first old and new values."""
     lines = []
     for one in report.differences.first[:SHOWN]:
         said = [f"{d.path} {_said(d.old)} → {_said(d.new)}" for d in one.first[:VALUES]]
@@ -251,7 +251,7 @@ def _said(value: Any) -> str:
 
 
 def _missing(report: ImportReport) -> list[str]:
-    """Return a line for each property that the last feed held and this one does not."""
+    """Return a line for each property that was in the last feed and is not in this one."""
     state, exempt = report.missing_state, set(report.exempt)
     return [
         f"missing   {reference}: not in the feed any more; "

@@ -1,4 +1,4 @@
-"""manage.py pull_properties: what the platform holds comes to us."""
+"""manage.py pull_properties: read the properties of the platform."""
 
 import sys
 import time
@@ -18,14 +18,14 @@ from properties.pull.walk import pull
 from properties.push.plan import PushOutcome
 from properties.push.queue import PROPERTIES
 
-SLICE = 5.0  # seconds between two looks at the progress bar
-WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
+SLICE = 5.0  # seconds between two updates of the progress bar
+WHILE_BUSY = 0.5  # seconds between two checks whether a worker still reads
 GOOD = {PushOutcome.CREATED, PushOutcome.PUSHED, PushOutcome.IN_SYNC}
 STOPPED = "the pull stopped, and the next one goes on at the same page"
 
 
 class Command(SyncCommand):
-    """Walks the list, and reads in full what is new, due or missing."""
+    """Walks the list, and reads new, due and missing properties in full."""
 
     help = "Walk the platform's list of properties and read in full what is new or has changed."
 
@@ -37,11 +37,11 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Pull; a stop in the middle is taken up by the next call, which then walks anew."""
+        """Finish an older walk that was stopped, then walk the whole list."""
         workspace = self.workspace(options["slug"])
         older = Walk.objects.filter(workspace=workspace, finished_at=None).first()
         try:
-            if older is not None:  # its first pages were read then, and not now
+            if older is not None:  # its first pages are old, so another walk follows
                 older = self._walk(workspace)
             walk = self._walk(workspace)
         except SyncError as error:
@@ -75,7 +75,7 @@ class Command(SyncCommand):
         return walk
 
     def _read(self, workspace: Workspace, total: int) -> Tally:
-        """Take turns at the queue of properties here, with a bar where somebody looks."""
+        """Run turns of the queue of properties, with a progress bar on a terminal."""
         tally = Tally()
         quiet = not sys.stderr.isatty()
         end = time.monotonic() + max(60.0, total)

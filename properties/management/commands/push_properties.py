@@ -1,4 +1,4 @@
-"""manage.py push_properties: push what is due now, in this process."""
+"""manage.py push_properties: push the due properties in this process."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ GOOD = {PushOutcome.CREATED, PushOutcome.PUSHED, PushOutcome.IN_SYNC, BY_A_WORKE
 
 
 class Command(SyncCommand):
-    """Pushes the due properties of a workspace, or the ones that are named."""
+    """Pushes the due properties of a workspace, or the given ones."""
 
     help = "Push properties that are due, or those named by --reference even if nothing is due."
     changes = True
@@ -46,7 +46,7 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Push, and print one line a property; exit code 3 when some did not get through."""
+        """Push, and print a line for each property. The exit code is 3 if some failed or wait."""
         workspace = self.workspace(options["slug"])
         rows = self._rows(workspace, options["reference"])
         if options["dry_run"]:
@@ -73,7 +73,7 @@ class Command(SyncCommand):
 
     def _push(self, workspace: Workspace, rows: Any) -> Iterable[Row]:
         found = rows.order_by("due_at", "pk").values_list("pk", "desired__parentRealtyReferenceId")
-        # A child waits for its parent to be created: those without a parent go first.
+        # A child waits until its parent is created, so properties without a parent go first.
         keys = [pk for pk, parent in sorted(found, key=lambda row: bool(row[1]))]
         outcomes = _pushed(self.track(keys, "pushing"), workspace)
         for pk in keys:
@@ -101,7 +101,7 @@ def _json(body: Any) -> str:
 
 
 def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
-    """Push these rows in this order; their outcomes, none where a worker does it."""
+    """Push these rows in this order. Return their outcomes, without rows that a worker pushes."""
     outcomes: dict[int, str] = {}
     for pk in keys:
         if (claim := _claim(pk)) is None:
@@ -118,7 +118,7 @@ def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
 
 
 def _claim(pk: int) -> Claim[Property] | None:
-    """Claim the row, waiting for a worker that holds it; None when that one did the work."""
+    """Claim a row, or wait for its worker. None if that worker did the work or still holds it."""
     end = time.monotonic() + leases.LEASE.total_seconds()
     while time.monotonic() < end:
         claim = leases.claim(Property.objects.filter(pk=pk), now=timezone.now())
