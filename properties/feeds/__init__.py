@@ -1,21 +1,21 @@
-"""Read properties out of files in real formats, as streams with bounded memory.
+"""Read properties from files as streams, with bounded memory.
 
 swissrets/     SwissRETS: its names, one record to one property, readers of XML and JSON, writer
 idx/           IDX 3.01: its columns and words, the layout of a file, one line to one property
 table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
-recognition    which reader for which file
-unpack         the feed out of a ZIP or a gzip file, and which file of it that is
-isolation      a feed is read in a process of its own; `child` is that process
+recognition    chooses the reader for a file
+unpack         finds the feed in a ZIP or a gzip file, and unpacks it
+isolation      reads a feed in a process of its own (`child`)
 profile        how one sender writes its feeds
-records        what comes out of every reader
-limits         how much of a file may be one thing
-spool          what was read, one item a line: between processes and on disk
-coerce         a value of a feed in the type of its field in the catalog
+records        the items that every reader returns
+limits         the limits for sizes, time and memory
+spool          items as lines, between processes and on disk
+coerce         converts a value of a feed to the type of its field in the catalog
 contacts       phone numbers, mail addresses and streets as people write them
-overlay        cells over what is known
+overlay        merges single cells into the known values of a property
 documentation  the tables of docs/feeds.md
 
-No Django, no database. The caller decides what to do with records and refusals.
+It needs no Django and no database. The caller decides what to do with records and refusals.
 """
 
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines

@@ -1,8 +1,8 @@
 """The process that reads one feed: `python -m properties.feeds.child FILE < PROFILE`.
 
-It knows neither Django nor a database nor a secret. What it reads goes to its standard output, one
-item a line, and behind that how the file ends. A file that asks for too much ends this process and
-no other.
+It has no access to Django, the database or any secret. It writes the items to its standard output,
+one item a line, and then how the file ended. A file that needs too much time or memory ends only
+this process.
 """
 
 import json
@@ -21,13 +21,13 @@ from properties.feeds.spool import Line
 
 
 def main(path: Path, profile: Profile, output: BinaryIO) -> None:
-    """Write what is in a file, and in the last line ["end", kind, problem].
+    """Write the items of a file, and ["end", kind, problem] as the last line.
 
-    The kind is "whole", "NotAFeed" or "Truncated". A bug of ours writes no last line.
+    The kind is "whole", "NotAFeed" or "Truncated". After a bug of ours there is no such line.
     """
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads any more: end without a word
-    # A number with too many costs its value, and not the file. Under a limit of Python's the reader
-    # of JSON crashes; what bounds the time here is that of the processor for one record.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the parent closed the pipe: end silently
+    # A number with too many digits makes its value invalid, not the whole file. With Python's limit
+    # the JSON reader would crash. The processor time for one record limits it instead.
     sys.set_int_max_str_digits(0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_DATA, MAX_MEMORY)
@@ -38,7 +38,7 @@ def main(path: Path, profile: Profile, output: BinaryIO) -> None:
         kind, problem = type(error).__name__, str(error)
     except MemoryError:
         is_too_large = True
-    if is_too_large:  # only here is the memory of what failed free again
+    if is_too_large:  # outside the except block the memory is free again
         size = resource.getrlimit(resource.RLIMIT_DATA)[0] // 1024**2
         kind, problem = "NotAFeed", f"{path.name}: takes more than {size} MiB to read: split it"
     output.write(json.dumps(["end", kind, problem]).encode("ascii") + b"\n")
@@ -46,7 +46,7 @@ def main(path: Path, profile: Profile, output: BinaryIO) -> None:
 
 
 def _write_items(path: Path, profile: Profile, output: BinaryIO) -> None:
-    """Write all items; each may take MAX_SECONDS of the processor, and the kernel counts them."""
+    """Write all items. The kernel limits each to MAX_SECONDS of processor time."""
     _limit(resource.RLIMIT_CPU, MAX_SECONDS)
     for item in read_feed(path, profile):
         output.write(Line.of(item).text)
@@ -54,7 +54,7 @@ def _write_items(path: Path, profile: Profile, output: BinaryIO) -> None:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set a limit of this process, within the limits that it was started with."""
+    """Set a limit of this process, at most the hard limit that it started with."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 

@@ -1,7 +1,7 @@
 """Convert a value of a feed to the type of its field in the catalog.
 
-What does not fit its type is left as it is, and the catalog refuses it with a message that a
-person understands; what has no field at all comes back as the rest.
+A value that does not fit its type is returned unchanged: the catalog then refuses it with a message
+that a person understands. Values without a field are returned as the rest.
 """
 
 import math
@@ -16,25 +16,25 @@ from properties.catalog import parsing
 from properties.catalog.numbers import Unreadable, number, whole
 from properties.feeds import limits
 
-_BREAK = re.compile(r"[\r\n\t]")  # how a file was laid out is no part of a short text
+_BREAK = re.compile(r"[\r\n\t]")  # layout of the file, no part of a short text
 _BLANKS = re.compile(r"\s+")
 _LEADS_ON = re.compile(r"[.\[]")
 
-Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
+Fitted = tuple[Any, Any]  # the converted value and the rest; either can be None
 
 
 def coerce(path: str, value: Any, zone: tzinfo = UTC) -> Fitted:
-    """Return a feed's value as the field at `path` holds it, and what had no place in it.
+    """Return a feed's value in the type of the field at `path`, and the rest without a field.
 
-    Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), texts numbers where
-    the field is a number, texts are trimmed, empty values and UNKNOWN of an enum are left out
-    (outside `characteristics`, where it is a value).
+    Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), and texts become
+    numbers if the field is a number. Texts are trimmed. Empty values are omitted, and so is UNKNOWN
+    of an enum outside `characteristics`, where it is a value.
 
     Args:
-        zone: that of a time without an offset.
+        zone: the time zone of a time without an offset.
 
     Raises:
-        TooLong: a text is longer than any field of any feed.
+        TooLong: a text is longer than MAX_TEXT.
     """
     field = catalog.find(path)
     if field is None:
@@ -50,12 +50,12 @@ def coerce(path: str, value: Any, zone: tzinfo = UTC) -> Fitted:
 
 
 def constant(word: Any) -> str:
-    """Return a SwissRETS word as the platform writes it: `Minergie-P-Eco` is MINERGIE_P_ECO."""
+    """Return a SwissRETS word as a constant: `Minergie-P-Eco` is MINERGIE_P_ECO."""
     return str(word).strip().replace("-", "_").upper()
 
 
 def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what is left of a record as (path, value); empty values are dropped."""
+    """Yield the rest of a record as (path, value), without empty values."""
     if isinstance(rest, dict):
         for name, member in rest.items():
             joint = "" if name.startswith("[") or not prefix else "."
@@ -67,20 +67,20 @@ def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _element(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
-    """Fit a single value that has attributes of its own: they are the rest."""
+    """Convert a single value that has attributes. The attributes are the rest."""
     text = value.pop("text", None)
     return coerce(path, text, zone)[0], value or None
 
 
 def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
-    """Fit the members of an object; those without a field are the rest."""
+    """Convert the members of an object. Members without a field are the rest."""
     fitted, rest = {}, {}
     known = catalog.members(path)
     for name, member in value.items():
         left = None
         if (field := known.get(name)) and not isinstance(member, dict | list):
             good = _scalar(field, member, zone)
-        elif _LEADS_ON.search(name):  # "rent.net" is the name of a member, and not the way to one
+        elif _LEADS_ON.search(name):  # "rent.net" is the name of one member, not a path
             good, left = None, member
         else:
             good, left = coerce(f"{path}.{name}", member, zone)
@@ -92,19 +92,22 @@ def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
 
 
 def _objects(path: str, value: list[Any], zone: tzinfo) -> Fitted:
-    """Fit the items of a list of objects; the rest knows the number of its item."""
+    """Convert the items of a list of objects. The rest is stored by the number of its item."""
     pairs = [coerce_item(path, item, zone) for item in value]
     rest = {f"[{index}]": left for index, (_, left) in enumerate(pairs) if left is not None}
     return [good for good, _ in pairs if good is not None] or None, rest or None
 
 
 def coerce_item(path: str, item: Any, zone: tzinfo = UTC) -> Fitted:
-    """Fit one item of a list of objects; what is no object stays, for the catalog to refuse."""
+    """Convert one item of a list. An item that is no object is returned for the catalog to refuse.
+
+    The rest are the members without a field.
+    """
     return _object(f"{path}[]", item, zone) if isinstance(item, dict) else (item, None)
 
 
 def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
-    """Fit a single value; None if it is empty."""
+    """Convert a single value; None if it is empty."""
     if isinstance(value, str):
         limits.check(field.path, value)
         value = value.strip()
@@ -118,9 +121,9 @@ def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
 
 
 def _word(field: catalog.Field, word: Any) -> Any:
-    """Return a word as a constant of its field, None for UNKNOWN.
+    """Return a word as a constant of its field; None for UNKNOWN outside `characteristics`.
 
-    A word that the field does not have is not changed, so that people find it in their feed.
+    An unknown word is returned unchanged, so that people find it in their feed.
     """
     said = constant(word)
     if said not in field.enum and field.is_characteristic:
@@ -133,9 +136,9 @@ def _word(field: catalog.Field, word: Any) -> Any:
 
 
 def _in_one_line(text: Any) -> Any:
-    """Return a text with one blank for each run of blanks that breaks the line.
+    """Return a text in which each run of blanks with a line break or tab is one blank.
 
-    In time that grows with the text: one pattern for the whole would try each blank of it again.
+    Two patterns need linear time. A single pattern would try again at each blank.
     """
     if not isinstance(text, str):
         return _text(text)
@@ -145,22 +148,22 @@ def _in_one_line(text: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """Return a number as text: ids and postal codes can be either (A7)."""
+    """Return a number as text: ids and postal codes can be numbers or texts (A7)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
 
 
 def _number(field: catalog.Field, value: Any) -> Any:
-    """Return a number, whole ones as integers so that 4, 4.0 and "4" have one digest."""
+    """Return a number. Whole numbers become integers, so that 4, 4.0 and "4" have one digest."""
     if isinstance(value, str):
         return _read(partial(number, field, decimal_point=True), value)
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # no JSON holds it
+        return str(value)  # JSON has no such number
     return whole(value)
 
 
 def _read(read: Callable[[str], Any], value: Any) -> Any:
-    """Return the value of a text; if it has none, the text itself, for the catalog to refuse."""
+    """Return the value of a text, or the text itself if unreadable: the catalog refuses it."""
     try:
         return read(value) if isinstance(value, str) else value
     except Unreadable:
@@ -183,5 +186,5 @@ def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
     return _BY_KIND.get(field.kind)
 
 
-# By path, and once for all: a record has some sixty values, and a feed a hundred thousand records.
+# Built once, by path: a record has about sixty values, and a feed a hundred thousand records.
 _FORMS = {path: form for path, field in catalog.FIELDS.items() if (form := _form(field))}

@@ -1,7 +1,7 @@
 """Pure: phone numbers, mail addresses and streets as people write them.
 
-The platform takes any text as a phone number or mail address, and only a person knows what is
-meant. So a bad one is imported as it came, and a warning names it.
+The platform accepts any text as a phone number or mail address, and only a person knows the right
+one. So an invalid contact is imported unchanged, with a warning.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from crm_sync.text import quoted
 from properties import catalog
 
-# Anything with at least seven digits and the usual separators; feeds spell phones in all ways.
+# At least seven digits with the usual separators: feeds write phone numbers in many ways.
 _PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _LOOKS = {
@@ -30,14 +30,14 @@ _NUMBER_FIRST = re.compile(
     r"|bd|place|quai|ruelle|allée|impasse|passage|sentier|square)\s.*)",
     re.IGNORECASE,
 )
-# Before a number that is none of a house.
+# Words before a number that is not a house number.
 _NO_STREET = re.compile(
     r"\b(postfach|case postale|casella|parzelle|parz\.?|nr\.?|no\.?|gb)\W*$", re.I
 )
 
 
 def odd_contacts(document: dict[str, Any]) -> Iterator[str]:
-    """Yield a warning for each of them in a record, the same text once."""
+    """Yield a warning for each invalid contact of a record, once for each text."""
     told: set[str] = set()
     for path, looks, what in _FIELDS:
         value: Any = document
@@ -49,7 +49,7 @@ def odd_contacts(document: dict[str, Any]) -> Iterator[str]:
 
 
 def street(text: str) -> tuple[str, str]:
-    """Return a street and its number, "" where the text has none for certain."""
+    """Return a street and its number; "" if the text has no certain number."""
     if len(text) > MAX_STREET:
         return text, ""
     if first := _NUMBER_FIRST.fullmatch(text):

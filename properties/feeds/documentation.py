@@ -1,6 +1,6 @@
 """The tables of docs/feeds.md, written from the tables that the readers use.
 
-`python -m properties.feeds.documentation docs/feeds.md` writes them again; a test compares.
+`python -m properties.feeds.documentation docs/feeds.md` updates them. A test compares them.
 """
 
 import itertools
@@ -37,7 +37,7 @@ def _columns() -> Iterator[str]:
     for name in TEXTS:
         field = catalog.FIELDS[f"{LOCALIZATIONS}[].{name}"]
         shown.append((f"{LOCALIZATIONS}.LANGUAGE.{name}", field))
-    # Neighbours that hold the same share a line.
+    # Neighbours with the same content share a line.
     for held, group in itertools.groupby(shown, key=lambda one: holds(one[1])):
         yield f"| {', '.join(f'`{path}`' for path, _ in group)} | {held} |"
 

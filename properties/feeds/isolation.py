@@ -1,7 +1,7 @@
 """Read a feed in a process of its own, which ends with the process that started it.
 
-A parser holds the whole interpreter for as long as it works, and what it builds is built before
-anyone can look at it. So files of strangers are read where only the reader can freeze or burst.
+While a parser works it blocks the whole interpreter, and it builds its result before we can check
+the size. So files of strangers are read in a process that can hang or crash alone.
 """
 
 import json
@@ -23,30 +23,33 @@ from properties.feeds.spool import Line
 _END = b'["end",'
 _ROOT = Path(__file__).parents[2]
 _WHY: dict[str, type[NotAFeed]] = {error.__name__: error for error in (NotAFeed, Truncated)}
-# How a parser ends that got no memory and did not check for that.
+# How a parser ends that gets no memory and does not check for it.
 _BURST = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
 
 
 class ReaderEnded(Exception):
-    """The process that reads ended without a word: somebody ended it, or a bug of ours did."""
+    """The reading process ended without a report: it was killed, or it has a bug."""
 
 
 def open_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Return what is in a file as a stream; raises as `open_lines` does."""
+    """Return the items of a file as a stream; raises the errors of `open_lines`."""
     read = open_lines(path, profile)
     return (line.item() for line in read)
 
 
 def open_lines(path: Path, profile: Profile = USUAL) -> Iterator[Line]:
-    """Return what is in a file as a stream of lines, in its order.
+    """Return the items of a file as a stream of lines, in the order of the file.
 
-    Its process begins with the first of them, waits when nobody takes more, and ends when the
-    stream is closed or its owner is gone.
+    The process starts when the first line is read, waits while no line is read, and ends when the
+    stream is closed or the caller's process ends.
 
-    Raises NotAFeed at once for a file that cannot be read or is in no format of ours; while it is
-    read, NotAFeed for one that turns out to be another format, hostile, or beyond a limit of
-    `limits`, Truncated where it breaks off after records, and ReaderEnded. Nothing of such a file
-    should be imported.
+    After any of these errors, import nothing of the file.
+
+    Raises:
+        NotAFeed: at once, if the file is unreadable or in no format of ours; during reading, if it
+            has another format, is hostile, or exceeds a limit of `limits`.
+        Truncated: during reading, if the file breaks off after some records.
+        ReaderEnded: during reading.
     """
     reader_of(path)
     return _lines(path, profile)
@@ -56,7 +59,7 @@ def _lines(path: Path, profile: Profile) -> Iterator[Line]:
     kind, problem = "", ""
     with _process(path, profile) as process:
         for line in process.stdout or ():
-            if not line.endswith(b"\n"):  # it ended in the middle
+            if not line.endswith(b"\n"):  # the process ended within the line
                 break
             if line.startswith(_END):
                 _, kind, problem = json.loads(line)
@@ -79,7 +82,7 @@ def _error(name: str, kind: str, problem: str, code: int) -> Exception:
 
 @contextmanager
 def _process(path: Path, profile: Profile) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the process, with nothing of ours but where the code is; end it in any case."""
+    """Start the process, and kill it at the end. Its environment has only the path of the code."""
     search = os.pathsep.join([str(_ROOT), *filter(None, sys.path)])
     process = subprocess.Popen(  # noqa: S603 - our own interpreter; the path is one argument
         [sys.executable, "-m", "properties.feeds.child", str(path.absolute())],

@@ -1,19 +1,19 @@
-"""How much of a file may be one thing, so that no file fills the memory: see docs/feeds.md."""
+"""The limits that prevent a file from filling the memory: see docs/feeds.md."""
 
 from typing import Any
 
 from properties.feeds.records import NotAFeed
 
-MAX_TEXT = 131_072  # characters of one value; what Python's csv module takes by default
+MAX_TEXT = 131_072  # characters of one value; the default of Python's csv module
 MAX_NAME = 255  # characters of the name of a value
 MAX_DEPTH = 40  # elements, objects and lists that may be open at a time
-MAX_RECORD = 4 * 1024**2  # characters of one record of SwissRETS, each value with its path and...
-VALUE = 32  # ...this besides: a million empty lists are no small record
-MAX_BYTES = 8 * MAX_RECORD  # of the file for one record: it may be indented or escaped
-MAX_MEMORY = 512 * 1024**2  # bytes of data of the process that reads a file
-MAX_SECONDS = 30  # of processor time for one record in it
-BITS = 1024  # of a whole number; a larger one is no float, and is kept as a text
-MAX_REASONS = 100  # why one record is refused; the others are counted
+MAX_RECORD = 4 * 1024**2  # characters of a SwissRETS record: each value counts with its path and...
+VALUE = 32  # ...this number: a million empty lists are a large record
+MAX_BYTES = 8 * MAX_RECORD  # in the file for one record, which may be indented or escaped
+MAX_MEMORY = 512 * 1024**2  # bytes of data of the process that reads a file (RLIMIT_DATA)
+MAX_SECONDS = 30  # of processor time of that process for one record
+BITS = 1024  # of a whole number; a larger one fits no float and is stored as text
+MAX_REASONS = 100  # of one refusal that are listed; the others are counted
 
 NAME = f"has a name of more than {MAX_NAME} characters"
 DEPTH = f"is nested deeper than {MAX_DEPTH} levels"
@@ -23,11 +23,11 @@ RECORD = f"is larger than {MAX_RECORD:,} characters, with the path of each value
 
 
 class TooLong(Exception):
-    """A text is longer than MAX_TEXT; says which."""
+    """A text or record is too long. The message names it."""
 
 
 def written(number: int) -> str:
-    """Return the digits of a whole number, as far as Python writes them in a reasonable time."""
+    """Return the digits of a whole number, or a description if it has too many for Python."""
     try:
         return str(number)
     except ValueError:
@@ -35,7 +35,7 @@ def written(number: int) -> str:
 
 
 def check(path: str, text: str) -> None:
-    """Raise TooLong for a text that no field is meant for."""
+    """Raise TooLong if a text is longer than MAX_TEXT."""
     if len(text) > MAX_TEXT:
         raise TooLong(f"{path} is longer than {MAX_TEXT:,} characters")
 
@@ -43,10 +43,10 @@ def check(path: str, text: str) -> None:
 def check_record(raw: Any, what: str) -> None:
     """Raise NotAFeed for a record that is too large, nested too deeply, or has too long a name.
 
-    It is weighed with the path of each value, because that becomes a name of what is set aside.
+    Each value counts with its path, because the path becomes the name of a value set aside.
 
     Args:
-        what: the file and the record, for the message.
+        what: the name of the file and record for the message.
     """
     try:
         if isinstance(raw, dict | list) and _weight(raw) > MAX_RECORD:
@@ -56,9 +56,9 @@ def check_record(raw: Any, what: str) -> None:
 
 
 def _weight(holder: Any, path: int = 0, depth: int = 3) -> int:
-    """Return the weight of an object or list; by default of a record, in a list of the root.
+    """Return the weight of an object or list. The defaults are for a record in a list of the root.
 
-    What it holds is weighed in the loop, and not by a call for each: this runs for every value.
+    Simple values are added in the loop without a call, because it runs for every value.
     """
     if depth > MAX_DEPTH:
         raise TooLong(DEPTH)

@@ -1,7 +1,7 @@
-"""Lay single cells of a table over what is known of a property.
+"""Merge single cells of a table into the known values of a property.
 
-An address or a list of localizations travels as one leaf. A table that has a column for the street
-and none for the town must not take the town away, so its cells are laid over what stands there.
+An address or a list of localizations is sent as one leaf. A table with a column for the street and
+none for the town must not delete the town, so its cells are merged into the known value.
 """
 
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from typing import Any
 from properties import merge
 from properties.merge import Document, Leaves
 
-LOCALIZATIONS = "localizations"  # the way into it begins with a language and not with a name
+LOCALIZATIONS = "localizations"  # the path inside it begins with a language, not a name
 
-# The leaf, the way inside it (empty for the leaf itself), and the value; None clears.
+# The leaf, the path inside it (empty for the leaf itself), and the value; None clears.
 Part = tuple[str, tuple[str, ...], Any]
 
 
 def overlay(known: Document, parts: Iterable[Part]) -> Leaves:
-    """Return the leaves that the parts touch, as they are afterwards; None where one is cleared."""
+    """Return the changed leaves with their new values; None for a cleared leaf."""
     before = merge.leaves(known)
     after: Leaves = {}
     for leaf, way, value in parts:
@@ -30,7 +30,7 @@ def overlay(known: Document, parts: Iterable[Part]) -> Leaves:
 
 
 def nested(parts: Iterable[Part]) -> Document:
-    """Return a document of the parts alone, with a null where one clears."""
+    """Return a document of the parts alone, with None for a part that clears."""
     whole: Document = {}
     for leaf, way, value in parts:
         if leaf == LOCALIZATIONS and way:
@@ -45,7 +45,7 @@ def nested(parts: Iterable[Part]) -> Document:
 
 
 def _put(base: Any, way: tuple[str, ...], value: Any) -> Any:
-    """Return an object with one member set or taken out; None if it becomes empty."""
+    """Return an object with one member set or removed; None if it becomes empty."""
     if not way:
         return value
     members = dict(base) if isinstance(base, dict) else {}
@@ -58,7 +58,7 @@ def _put(base: Any, way: tuple[str, ...], value: Any) -> Any:
 
 
 def _localized(base: Any, language: str, name: str, value: Any) -> Any:
-    """Return the localizations with one text set; a language goes with its last text."""
+    """Return the localizations with one text set. A language without texts is removed."""
     items = [dict(item) if isinstance(item, dict) else item for item in base or []]
     item = _item(items, language)
     item[name] = value

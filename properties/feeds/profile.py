@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a reader has to know besides the file; its default is what most senders mean.
+    """The settings of one sender for a reader. The defaults fit most senders.
 
     Attributes:
-        language: two letters, of texts in a format that has no place for their language (IDX).
-        reference: what names a property in IDX: a rule of `idx.object_reference`. In SwissRETS
-            "AUTO" takes the id where a reference is repeated, else it is refused.
-        flags: IDX column to the path of the field that it sets; "" sets it aside.
-        sheet: the sheet of a workbook; "" takes the first one with a header.
-        header_row: the row with the names of the columns, from 1; 0 finds it.
-        columns: header of a foreign table to one of our columns; "" sets it aside.
+        language: two letters, for texts in a format that does not name their language (IDX).
+        reference: in IDX, the rule of `idx.object_reference` that names a property. In SwissRETS,
+            "AUTO" uses the id if a reference is repeated; other rules refuse the repetition.
+        flags: IDX column to the path of the field that it sets; "" sets the column aside.
+        sheet: the sheet of a workbook; "" chooses the best one.
+        header_row: the row with the names of the columns, from 1; 0 searches it.
+        columns: header of a foreign table to one of our columns; "" sets the column aside.
         zone: the time zone of times without an offset.
-        lenient: a bad value is set aside with a warning, and does not refuse its record.
+        lenient: set an invalid value aside with a warning, instead of refusing its record.
     """
 
     language: str = "de"
@@ -33,18 +33,18 @@ class Profile:
 
     @property
     def tzinfo(self) -> ZoneInfo:
-        """The zone of times without an offset."""
+        """The time zone of times without an offset."""
         return ZoneInfo(self.zone)
 
     def to_json(self) -> str:
-        """Return it as one line; equal profiles give equal lines."""
+        """Return the profile as one line. Equal profiles have equal lines."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the profile of a line; unknown names are ignored."""
+        """Return the profile of a line. Unknown names are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
 
 
-USUAL = Profile()  # what most senders mean
+USUAL = Profile()  # fits most senders

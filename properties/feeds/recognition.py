@@ -1,4 +1,4 @@
-"""Recognise the format of a feed by its content, whatever the file is called."""
+"""Recognise the format of a feed by its content. The name of the file has no effect."""
 
 import codecs
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ _HEAD = 4096
 _ZIP = b"PK\x03\x04"
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old or locked Excel file: save it as .xlsx or CSV",  # OLE2
-    b"\x1f\x8b": "packed with gzip: unpack it first",  # one in another: the outer is unpacked
+    b"\x1f\x8b": "packed with gzip: unpack it first",  # gzip within gzip: the outer is unpacked
     b"7z\xbc\xaf": "packed with 7-Zip: unpack it first",
     b"Rar!": "packed with RAR: unpack it first",
     b"%PDF": "a PDF: ask its sender for a feed",
@@ -34,24 +34,25 @@ _OTHERS = {
 
 
 def read_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Return what is in a file, read in this process.
+    """Return the items of a file, read in this process.
 
     Raises:
-        NotAFeed, Truncated: as `isolation.open_feed` does.
+        NotAFeed, Truncated: see `isolation.open_lines`.
     """
     return reader_of(path)(path, profile)
 
 
 def full_feed_format(path: Path) -> str | None:
-    """Return the name of the format if the file is a full feed; None for a table of ours.
+    """Return the format of a full feed; None for a table, which need not be complete.
 
-    Raises NotAFeed as `open_feed` does at once.
+    Raises:
+        NotAFeed: the file is unreadable or in no format of ours.
     """
     return _FULL_FEEDS.get(reader_of(path))
 
 
 def reader_of(path: Path) -> Reader:
-    """Return the reader for a file; NotAFeed where there is none."""
+    """Return the reader for a file; raises NotAFeed if there is none."""
     head = _head(path)
     if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise NotAFeed(f"{path.name}: the file is empty")
@@ -65,7 +66,7 @@ def reader_of(path: Path) -> Reader:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a file; a pipe would give them only once."""
+    """Return the first bytes of a file. A pipe is refused: it could be read only once."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise NotAFeed(f"{path.name}: is no file that can be read twice: save it as one first")
@@ -79,7 +80,7 @@ def _reader(head: bytes) -> Reader | None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     text = text_of(head)
     if start.startswith(b"<") or (text or "").startswith("<"):
-        return read_xml  # its parser knows UTF-16 by itself
+        return read_xml  # its parser recognises UTF-16
     if start.startswith((b"{", b"[")):
         return read_json
     if start.startswith((b"IDX", HEADER)):

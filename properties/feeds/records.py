@@ -1,7 +1,7 @@
-"""What comes out of every reader of feeds, and what a file that is no feed leads to.
+"""The items that every reader of feeds returns, and the errors for a file that is no feed.
 
 NotAFeed         import nothing: the file is not in a format that we read
- └─ Truncated    import nothing: it began well and breaks off, so it lacks records
+ └─ Truncated    import nothing: the file breaks off after some records
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,12 @@ from properties.merge import Document, Leaves
 class Record:
     """One property as it is in a feed.
 
-    `document` has the platform's names and the catalog's types. `leftover` is what has no home in
-    it, by the path in the feed.
-    `parts` are the cells of a table, which says less than a whole record: see `changes`.
-    `warnings` say which values were set aside because they are bad, and why, and which contacts are
-    odd (`contacts`).
+    Attributes:
+        document: the values, with the platform's names and the catalog's types.
+        leftover: the values without a field, by their path in the feed.
+        parts: the cells of a table, which holds only a part of a property: see `changes`.
+        warnings: which invalid values were set aside, and why; and which contacts are invalid
+            (`contacts`).
     """
 
     reference: str
@@ -31,16 +32,16 @@ class Record:
     warnings: tuple[str, ...] = ()
 
     def changes(self, known: Document) -> Leaves:
-        """Return what the record changes, leaf by leaf, in a property with this document.
+        """Return the leaves that the record changes in a property with this document.
 
-        The cells of a table are laid over what is known; None clears a leaf.
+        The cells of a table are merged into the known values. None clears a leaf.
         """
         return overlay(known, self.parts) if self.parts else merge.leaves(self.document)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One record that cannot be taken, with every reason that a person must mend."""
+    """One record that cannot be imported, with every reason that a person must correct."""
 
     position: str
     reference: str | None
@@ -49,20 +50,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class FileWarning:
-    """What a person should know of the file as a whole; it is no record, and refuses none."""
+    """A warning about the file as a whole. It is no record and refuses none."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The header of a table with names that are not ours; it is no record, and refuses none.
+    """The header of a table with foreign names. It is no record and refuses none.
 
     Attributes:
-        sheet: of a workbook; empty for any other file.
-        row: its number in the sheet or file, from 1.
-        columns: of each one its name there, the column of ours that it is read as, and the one
-            that it may mean; the last two may be empty.
+        sheet: the sheet of a workbook; empty for any other file.
+        row: the number of the header in the sheet or file, from 1.
+        columns: for each column its foreign name, the column of ours that it is read as, and the
+            one that it may mean. The last two may be empty.
     """
 
     sheet: str
@@ -74,8 +75,8 @@ Item = Record | Refusal | FileWarning | Heading
 
 
 class NotAFeed(Exception):
-    """The file is no feed of this format at all: import nothing. Names the file and the reason."""
+    """The file is no feed: import nothing. The message names the file and the reason."""
 
 
 class Truncated(NotAFeed):
-    """The file breaks off after some records: import nothing, it would look like a full feed."""
+    """The file breaks off after some records: import nothing, or it would pass as a full feed."""

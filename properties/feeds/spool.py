@@ -1,7 +1,7 @@
 """Records of a feed as lines of text: between two processes, and on disk until they are imported.
 
-The head of a line says what an import must know of each item. Its body is read only where it is
-needed, and is in canonical form, so equal bodies are equal contents.
+The head of a line has the data that an import needs of each item. The body is parsed only when it
+is needed. It is in canonical form, so that equal bodies mean equal contents.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import IO, Literal, Self
 from properties.feeds.overlay import Part
 from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
 
-# Members of every record that nobody misses on the platform: stored, but not listed.
+# Members that every record has and the platform does not need: stored, but not listed.
 OF_THE_RECORD = frozenset({"id", "created", "modified"})
 _PLAIN = json.JSONEncoder(separators=(",", ":"))
 _READ = json.JSONDecoder()
@@ -21,15 +21,15 @@ _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
 Kind = Literal["record", "refusal", "warning", "heading"]
-OF_THE_FILE = frozenset({"warning", "heading"})  # they are no record and refuse none
-CHARACTERS = 8 * 1024 * 1024  # of the lines of one chunk, or a single line that is longer
-EVERY = 1_000  # lines from one place that is noted to the next
+OF_THE_FILE = frozenset({"warning", "heading"})  # they are no records and refuse none
+CHARACTERS = 8 * 1024 * 1024  # the most in one chunk, except for a single longer line
+EVERY = 1_000  # lines between two recorded places
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item as it travels; `aside` names what of a record has no home in the property model,
-    and `warnings` say which of its values are bad."""
+    """One item as a line. `aside` lists the paths of a record that the property model lacks.
+    `warnings` describe its invalid values."""
 
     kind: Kind
     reference: str | None
@@ -40,12 +40,12 @@ class Line:
 
     @property
     def text(self) -> bytes:
-        """The line itself, with its end."""
+        """The text of the line, with its line end."""
         head = _PLAIN.encode([self.kind, self.reference, self.position, self.aside, self.warnings])
         return b"%b\t%b\n" % (head.encode("ascii"), self.body)
 
     def item(self) -> Item:
-        """Return what was read."""
+        """Return the item of the line."""
         if self.kind == "warning":
             return FileWarning(*self.warnings)
         if self.kind == "heading":
@@ -74,21 +74,21 @@ class Line:
 
     @classmethod
     def read(cls, text: bytes) -> Self:
-        """Return a line of the given text."""
-        head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON holds a tab in its escapes only
+        """Return the line of a text."""
+        head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON escapes its tabs
         kind, reference, position, aside, warnings = _READ.decode(head.decode("ascii"))
         return cls(kind, reference, position, aside, body, tuple(warnings))
 
 
 class Spool:
-    """Holds what was read in a file, one item a line.
+    """A file with the items of a feed, one item a line.
 
-    What was read is imported, even if the feed is replaced in the meantime, and
-    nothing is read twice. It is about as large as the feed.
+    It is imported even if the feed is replaced after it was read, and the feed is read only once.
+    The spool is about as large as the feed.
 
     Attributes:
         count: the number of lines.
-        places: where in the file each `EVERY`-th of them begins.
+        places: the offset in the file of each `EVERY`-th line.
     """
 
     def __init__(self, file: IO[bytes], *, count: int = 0, places: Sequence[int] = ()) -> None:
@@ -97,16 +97,17 @@ class Spool:
         self.places = list(places)
 
     def put(self, line: Line) -> None:
-        """Add a line behind the others."""
+        """Append a line."""
         if not self.count % EVERY:
             self.places.append(self._file.tell())
         self.count += 1
         self._file.write(line.text)
 
     def chunks(self, size: int, *, skip: int = 0) -> Iterator[list[Line]]:
-        """Yield the lines behind the first `skip`, at most `size` and about CHARACTERS at a time.
+        """Yield chunks of the lines after the first `skip`.
 
-        Of the skipped ones fewer than `EVERY` are passed over, whatever their number.
+        A chunk has at most `size` lines and about CHARACTERS. However many lines are skipped, fewer
+        than `EVERY` of them are read.
         """
         found: list[Line] = []
         room = CHARACTERS

@@ -1,6 +1,6 @@
-"""The feed out of what was fetched: a ZIP, a gzip file, or the feed itself. Bounded in all it does.
+"""Unpack the feed from a ZIP, a gzip file, or the feed itself, within limits.
 
-Nothing is unpacked under a name that a sender chose.
+No file is written under a name that a sender chose.
 """
 
 import gzip
@@ -19,11 +19,11 @@ from crm_sync.text import quoted
 IDX = "data/unload.txt"
 _FEEDS = frozenset({".txt", ".csv", ".tsv", ".xml", ".json", ".xlsx", ".idx", ".zip", ".gz"})
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
-NAMED = 5  # of the files that could be the feed
+NAMED = 5  # files in a message that could be the feed
 MOST_FILES = 50_000  # in a ZIP
-MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
-RATIO = 200  # times what it was packed to; a feed packs to a tenth
-SMALL = 1024**2  # bytes to which the ratio does not apply
+MOST_NAMES = 16 * 1024**2  # bytes of a ZIP's list of files
+RATIO = 200  # unpacked size to packed size; a feed packs to a tenth
+SMALL = 1024**2  # bytes up to which the ratio does not apply
 BLOCK = 1024 * 1024  # bytes
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
@@ -34,7 +34,7 @@ def the_feed(names: Collection[str]) -> str:
     """Return the name of the feed among the names of files, with slashes between folders.
 
     Raises:
-        ValueError: there is none, or several could be it.
+        ValueError: there is no feed, or several files could be the feed.
     """
     shown = sorted(name for name in names if not _HIDDEN.search(name))
     if found := [name for name in shown if f"/{name.lower()}".endswith(f"/{IDX}")]:
@@ -52,16 +52,16 @@ def _only(found: list[str]) -> str:
 
 
 class NotUnpacked(Exception):
-    """The file cannot be unpacked, or should not be; the message says why."""
+    """The file cannot be unpacked, or must not be. The message has the reason."""
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The feed, in a file of its own.
+    """The feed as an unpacked file.
 
     Attributes:
-        name: what it was called in the file that was fetched.
-        beside: names of the other files that were packed with it.
+        name: the name of the feed in the packed file.
+        beside: the names of the other files that were packed with it.
     """
 
     name: str
@@ -69,14 +69,14 @@ class Unpacked:
 
 
 def unpack(path: Path, name: str, into: BinaryIO, *, limit: int) -> Unpacked:
-    """Write the feed that a file is or holds.
+    """Write the feed that a file is or contains.
 
     Args:
-        name: what the file was called where it came from.
-        limit: bytes that the feed may have.
+        name: the name of the file at its source.
+        limit: the most bytes that the feed may have.
 
     Raises:
-        NotUnpacked: it holds no feed, or several, is broken, or too large.
+        NotUnpacked: the file contains no feed or several, is broken, or is too large.
     """
     with path.open("rb") as file:
         head = file.read(4)
@@ -102,8 +102,8 @@ def is_packed(path: Path) -> bool:
     """Return whether a file is packed: a gzip file, or a ZIP that is no workbook.
 
     Raises:
-        NotUnpacked: it is a broken ZIP.
-        OSError: it cannot be read.
+        NotUnpacked: the file is a broken ZIP.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         head = file.read(4)
@@ -164,10 +164,10 @@ def _from_zip(archive: zipfile.ZipFile, into: BinaryIO, *, limit: int) -> Unpack
 
 
 def _copy(source: IO[bytes], into: BinaryIO, *, packed: int, limit: int) -> None:
-    """Copy all of it, as far as it may go.
+    """Copy a file, within the limits of its size.
 
     Args:
-        packed: bytes that it takes as it came.
+        packed: the packed size in bytes.
     """
     size = 0
     try:

@@ -1,1 +1,1 @@
-"""A feed becomes edits: the upload, the job, the report. No file format, which is `feeds`."""
+"""Turn a feed into edits: the upload, the job, the report. The file formats are in `feeds`."""

@@ -1,6 +1,6 @@
-"""Many properties at once that the CRM has and we do not know yet.
+"""Create many properties at once that are new in the CRM.
 
-The rows and the history are those of `editing.create`, in two INSERTs and one transaction.
+The rows and the history are the same as by `editing.create`, in two INSERTs and one transaction.
 """
 
 import json
@@ -21,21 +21,21 @@ from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
 
-# How each database reads rows of values from one JSON document: a text, or JSON as it stands there.
+# How each database reads rows from one JSON document: a value as text, a value as JSON, the source.
 _ROWS = {
     "sqlite": ("value->>{}", "value->{}", "json_each(%s)"),
     "postgresql": ("value->>{}", "value->{}", "jsonb_array_elements(%s::jsonb) AS item(value)"),
 }
-ENOUGH = 1_000  # rows; with more, a bad plan is slow
+ENOUGH = 1_000  # rows with which a bad query plan becomes slow
 
 
 @dataclass(frozen=True)
 class NewProperty:
-    """A property to be made.
+    """A property to be created.
 
     Attributes:
-        wanted: what is wanted of it, leaf by leaf: clean, and without `faults`.
-        columns: what else its row holds, by column of the model; the same ones for all.
+        wanted: the desired values by leaf, clean and without `faults`.
+        columns: the other values of its row, by column of the model. All rows need the same ones.
     """
 
     reference: str
@@ -44,7 +44,7 @@ class NewProperty:
 
 
 def faults(reference: str, wanted: Mapping[str, Any]) -> list[FieldFault]:
-    """Return why a property cannot be made: its reference (A14), or its values (§4.6, §7)."""
+    """Return why a property cannot be created: its reference (A14), or its values (§4.6, §7)."""
     fault = references.fault(reference)
     found = [FieldFault(REFERENCE, f"The reference {fault}")] if fault else []
     return found + editing.faults(dict(wanted), {})
@@ -53,10 +53,10 @@ def faults(reference: str, wanted: Mapping[str, Any]) -> list[FieldFault]:
 def create_all(
     workspace: Workspace, found: Sequence[NewProperty], *, origin: Origin, now: datetime
 ) -> None:
-    """Make properties; they are due for a push at once.
+    """Create properties, due for a push at once.
 
     Raises:
-        IntegrityError: one of the references is there already; nothing was made.
+        IntegrityError: one of the references exists already. Nothing was created.
     """
     rows = [
         {"object_reference_id": one.reference, "desired": _document(one), **one.columns}
@@ -74,9 +74,9 @@ def _document(new: NewProperty) -> merge.Document:
 
 
 def _insert(like: Property, rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert rows that are like one but for their own columns; return their keys.
+    """Insert rows that are copies of `like` except for their own columns; return their keys.
 
-    They travel as one JSON document: a parameter for each value costs more than all the rest.
+    They are sent as one JSON document: a parameter for each value costs more than all other work.
     """
     own = list(rows[0])
     names, shared = _shared(like, leave_out={*own, "id"})
@@ -95,7 +95,7 @@ def _insert(like: Property, rows: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _record(keys: Sequence[int], like: Change) -> None:
-    """Write a creation for each property, straight from its row."""
+    """Record the creation of each property, copied from its row within the database."""
     names, shared = _shared(like, leave_out={"id", "real_estate_property", "new"})
     columns = ", ".join(_quoted(like, n) for n in (*names, "real_estate_property", "new"))
     marks, table = ", ".join(["%s"] * len(shared)), connection.ops.quote_name(like._meta.db_table)
@@ -108,7 +108,7 @@ def _record(keys: Sequence[int], like: Change) -> None:
 
 
 def _shared(row: models.Model, leave_out: set[str]) -> tuple[list[str], list[Any]]:
-    """Return the columns that are written, by name, and their values as the database has them."""
+    """Return the names of the columns to write, and their values for the database."""
     fields = [
         one for one in row._meta.concrete_fields if not one.generated and one.name not in leave_out
     ]
@@ -125,9 +125,9 @@ def _quoted(row: models.Model, name: str) -> str:
 
 
 def analyze(made: int) -> None:
-    """Analyze the tables that have no statistics yet, if an import has made enough rows.
+    """Analyze the tables without statistics if an import has created enough rows.
 
-    A table that somebody else analyzes or vacuums at this moment is left out.
+    A table that is being analyzed or vacuumed at the moment is skipped.
     """
     if connection.vendor != "postgresql" or made < ENOUGH:
         return

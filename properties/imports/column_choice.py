@@ -1,4 +1,4 @@
-"""A person assigns the columns of a foreign table; the sender remembers it."""
+"""Store a person's assignment of the columns of a foreign table with the sender."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ LONGEST = 80  # characters of the name of a sender
 
 @dataclass(frozen=True)
 class TableMapping:
-    """What a person chose.
+    """A person's choice for a foreign table.
 
     Attributes:
         columns: name in the file to our column; "" sets it aside.
-        sender: the name of a new sender; not needed if the import has one.
-        sheet, header_row: as `Profile` has them.
+        sender: the name of a new sender, needed if the import has no sender.
+        sheet, header_row: see `Profile`.
     """
 
     columns: Mapping[str, str]
@@ -32,7 +32,7 @@ class TableMapping:
 
 
 class Unusable(Exception):
-    """The choice cannot be stored; `faults` are the reasons."""
+    """The choice cannot be stored. `faults` has the reasons."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -40,11 +40,12 @@ class Unusable(Exception):
 
 
 def correct(row: Import, answer: TableMapping, *, now: datetime) -> Sender:
-    """Store how a table is read with its sender, and make a new preview.
+    """Store the choice with the sender, and queue a new preview.
 
     Raises:
-        Unusable: a column is none of ours or there twice, there is no name for the sender, or the
-            import does not wait for a person any more; nothing was changed.
+        Unusable: a column is unknown or chosen twice, the name of the sender is missing or too
+            long, another person changed the sender, or the import no longer waits for a person.
+            Nothing was changed.
     """
     if faults := list(_faults(row, answer)):
         raise Unusable(faults)
@@ -78,7 +79,7 @@ def _faults(row: Import, answer: TableMapping) -> Iterator[str]:
 
 
 def _sender(row: Import, answer: TableMapping) -> Sender:
-    """Return the sender with the choice; a new one if the import has none."""
+    """Return the sender with the choice stored; a new sender if the import has none."""
     sender = row.sender
     if sender is None:
         sender, _ = Sender.objects.get_or_create(workspace=row.workspace, name=answer.sender)

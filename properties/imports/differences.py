@@ -1,4 +1,4 @@
-"""Pure: what a record of a feed changes, old to new, cut to what a page can show."""
+"""Pure: the old and new values that a record of a feed changes, shortened for a page."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 from properties.members import differing
 
-RECORDS = 100  # whose differences are stored
+RECORDS = 100  # records with stored differences
 MOST = 200  # differences of one record
 LENGTH = 160  # characters of a value
 BEFORE = 40  # characters of a long text before its first difference
@@ -16,12 +16,13 @@ BEFORE = 40  # characters of a long text before its first difference
 
 @dataclass(frozen=True)
 class Difference:
-    """One member of a leaf, as it is here and as the feed has it.
+    """One member of a leaf, with our value and the value of the feed.
 
     Attributes:
-        path: of the member, `localizations[0].title`.
-        name: what it is called within its leaf, "de · Title"; "" for the leaf itself.
-        old: a value of the wire, or the text of one that is too long.
+        path: the path of the member, such as `localizations[0].title`.
+        name: the name of the member within its leaf, such as "de · Title"; "" for the leaf itself.
+        old: our value as sent to the platform, or an excerpt of a long value.
+        new: the value of the feed, in the same form.
     """
 
     path: str
@@ -32,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Differences:
-    """The first differences of one record, and how many it has in all."""
+    """The first differences of one record, and the number of all its differences."""
 
     reference: str
     first: list[Difference]
@@ -42,11 +43,12 @@ class Differences:
 def differences(
     reference: str, changed: Iterable[str], before: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> Differences:
-    """Return what a record changes, member by member.
+    """Return the differences of a record, member by member.
 
     Args:
-        changed: the leaves that become different.
-        before: leaf to value as it is here; `asked`: as the record has it.
+        changed: the leaves that the record changes.
+        before: our values by leaf.
+        asked: the values of the record by leaf.
     """
     found = [
         member
@@ -61,7 +63,7 @@ def differences(
 
 
 def shortened(old: Any, new: Any) -> tuple[Any, Any]:
-    """Return two values; of long ones a text around the first place where they differ."""
+    """Return two values. Long values become texts around the first place where they differ."""
     texts = [_text(value) for value in (old, new)]
     if max(map(len, texts)) <= LENGTH:
         return old, new

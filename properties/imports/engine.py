@@ -1,8 +1,8 @@
-"""A feed file becomes edits: new, changed, unchanged, refused, each with its reason.
+"""Turn a feed file into edits. Each record is new, changed, unchanged, or refused with reasons.
 
-A file is read to its end before the first write, and its records wait in a spool. A digest shows
-which records are the same as in the last feed. Then the records are handled in their order, so an
-import that was interrupted goes on where it stopped.
+A file is read to its end into a spool before the first write. A digest shows which records are the
+same as in the last feed. The records are handled in order, so an interrupted import continues at
+the record where it stopped.
 """
 
 from collections.abc import Generator, Iterator
@@ -24,11 +24,11 @@ from properties.imports.record_import import RecordImport
 from properties.imports.report import ImportReport
 from properties.models import Sender
 
-CHUNK = 100  # records whose properties are read by one query, and made by one transaction
+CHUNK = 100  # records in one query for properties, and in one transaction that creates properties
 
 
 class FullFeedError(NotAFeed):
-    """A full feed lacks too much: nothing is imported unless a person insists."""
+    """A full feed is empty, lacks too much or renames its properties: nothing is imported."""
 
     def __init__(self, path: Path, report: ImportReport) -> None:
         super().__init__(f"{path.name}: {report.stopped}")
@@ -51,32 +51,31 @@ def import_feed(
     seen_at: datetime | None = None,
     keep: bool = False,
 ) -> Iterator[ImportReport]:
-    """Import every record of a feed file; yield the report as it grows.
+    """Import every record of a feed file; yield the report while it grows.
 
-    It is yielded for each record that was read, for each that was handled, and at the end.
+    The report is yielded for each record that is read, for each that is handled, and at the end.
 
     A record of a full feed changes only the fields that are new or different since the last import,
-    so what people edited here in between stays. A table of our columns is itself such an edit: each
-    of its cells counts, whatever the last full feed said.
+    so the edits that people made here in between remain. A table is an edit itself: each of its
+    cells counts, whatever the last full feed contained.
 
     Args:
-        sender: whose way of writing the file follows; None takes what most senders mean.
-        profile: what a person has seen a preview with, where the sender was changed since.
+        sender: the sender whose settings apply; None uses the defaults.
+        profile: the profile of the preview, in case the sender has changed since.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
-            the last one; not one that would rename its properties. A dry run goes on without
-            it and says so in `stopped`.
-        skip: how many records of the file were handled before; the report leaves them out.
-        refused: how many of them were refused.
-        beside: what was packed with the file and is left out, in words.
-        batch_size: how many records are handled between two yields at most.
-        seen_at: when the preview began that a person has released. A record that would replace
-            what somebody else changed since then is refused, with both values.
-        keep: what was read is stored beside the file for the next call, until
-            `feed_reading.forget`.
+            the last one. A feed that would rename its properties is refused all the same. A dry
+            run continues without `force` and reports the reason in `stopped`.
+        skip: the number of records that were handled before. The report does not include them.
+        refused: the number of refused records among them.
+        beside: a text about ignored files that were packed with the file.
+        batch_size: the most records that are handled at once.
+        seen_at: the start of the preview that a person has released. A record that would replace
+            a value that another person changed since then is refused, with both values.
+        keep: store the reading beside the file for the next call, until `feed_reading.forget`.
 
     Raises:
-        NotAFeed: it is no feed or breaks off; nothing was written.
-        FullFeedError: see `force`; nothing was written.
+        NotAFeed: the file is no feed or breaks off. Nothing was written.
+        FullFeedError: see `force`. Nothing was written.
     """
     report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
@@ -114,7 +113,7 @@ def import_feed(
         yield from _settle(comparison, workspace, report, now=now)
     if feed and feed.digest and not dry_run and not refused + report.refused.count:
         feed_digest.remember(workspace, feed, now=now)
-    yield report  # an empty feed has one too
+    yield report  # an empty feed has a report too
 
 
 def _read(
@@ -156,7 +155,7 @@ def _tell(
     workspace: Workspace,
     sender: Sender | None,
 ) -> None:
-    """Report what is known of the feed as a whole: what it lacks, and what becomes of that."""
+    """Report the facts about the feed as a whole, such as the properties that it lacks."""
     report.total = store.spool.count
     if store.reading is not None:
         report.heading, report.warnings = store.reading.heading, [*store.reading.warnings]
@@ -174,10 +173,10 @@ def _tell(
 def _settle(
     comparison: Comparison, workspace: Workspace, report: ImportReport, *, now: datetime
 ) -> Iterator[ImportReport]:
-    """Do with what is missing as the sender wants, and expect it no longer."""
+    """Apply the sender's policy to the missing properties; expect them in no later feed."""
     for batch in _batches(comparison.missing):
         with transaction.atomic():
-            # Not those that were settled before a worker died, or that another feed has brought.
+            # Without properties that were settled before a worker died, or that another feed has.
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
             if report.missing_state:

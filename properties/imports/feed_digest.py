@@ -1,12 +1,11 @@
-"""Digests that show that a full feed, or a record of it, is the same as the last time.
+"""Digests that detect that a full feed, or a record of it, is the same as the last time.
 
-A feed is the same if its bytes are, if it is read in the same way, and under the same `VERSION` of
-what becomes of a record. Such a feed changes nothing (I1), whatever people have edited since. It is
-recognised before it is read.
+A feed is the same if its bytes, the way to read it and `VERSION` are the same. Such a feed changes
+nothing (I1), whatever people have edited since. It is recognised before it is read.
 
-Count VERSION up with each change to how a record is read, mapped, merged, checked or worded: then
-the next feed is compared as a whole. `tests/properties/feeds/test_version.py` holds what became of
-a fixed set of records, and fails if that changes without a new version.
+Increment VERSION with each change to the way that a record is read, mapped, merged, checked or
+worded. The next feed is then compared as a whole. `tests/properties/feeds/test_version.py` has the
+results for a fixed set of records, and fails if they change without a new version.
 """
 
 import hashlib
@@ -26,21 +25,21 @@ VERSION = 3
 
 
 def digest(line: Line) -> str:
-    """Return the SHA-256 of all that a record leads to, whatever its place in the file.
+    """Return the SHA-256 of the content of a record, without its place in the file.
 
-    The change detection of an import: SwissRETS itself warns not to trust `modified`.
+    An import detects changes by it: SwissRETS itself warns against relying on `modified`.
     """
     return hashlib.sha256(b"%d %b" % (VERSION, line.body)).hexdigest()
 
 
 @dataclass(frozen=True)
 class Feed:
-    """One full feed, as far as it can be known without reading it.
+    """The identity of one full feed, which is known before its records are read.
 
     Attributes:
         fed_by: the key of its sender, or its format.
-        digest: of its bytes; "" where the file was replaced while it was read.
-        read_as: the digest of how it is read.
+        digest: the digest of its bytes; "" if the file was replaced while it was read.
+        read_as: the digest of the way to read it, see `read_as`.
     """
 
     fed_by: str
@@ -52,7 +51,7 @@ class Feed:
         """Return the feed in a file; None for a table, whose cells are edits each time.
 
         Raises:
-            NotAFeed: it is in no format of ours.
+            NotAFeed: the file is in no format of ours or cannot be read.
         """
         if (known := full_feed_format(path)) is None:
             return None
@@ -65,10 +64,12 @@ class Feed:
 
 
 def unchanged_since(workspace: Workspace, path: Path, sender: Sender | None) -> datetime | None:
-    """Return when the same feed was imported whole as the last one of its sender, else None.
+    """Return when this feed was imported, if it is the last feed of its sender; else None.
+
+    A feed with refused records does not count.
 
     Raises:
-        NotAFeed: it is in no format of ours.
+        NotAFeed: the file is in no format of ours or cannot be read.
     """
     feed = Feed.of(path, sender)
     if feed is None:
@@ -78,12 +79,12 @@ def unchanged_since(workspace: Workspace, path: Path, sender: Sender | None) -> 
 
 
 def forget(workspace: Workspace, feed: Feed) -> None:
-    """Note that an import has begun, so that no whole feed is the last one any more."""
+    """Delete the last feed of the sender, because an import has begun."""
     _rows(workspace, feed).delete()
 
 
 def remember(workspace: Workspace, feed: Feed, *, now: datetime) -> None:
-    """Note that all records of a feed were taken."""
+    """Store a feed as the last one of its sender, after all its records were accepted."""
     columns = {"digest": feed.digest, "read_as": feed.read_as, "imported_at": now}
     LastFeed.objects.bulk_create(
         [LastFeed(workspace=workspace, fed_by=feed.fed_by, **columns)],
@@ -94,7 +95,7 @@ def remember(workspace: Workspace, feed: Feed, *, now: datetime) -> None:
 
 
 def read_as(sender: Sender | None) -> str:
-    """Return a digest of the profile of a sender and the version of what becomes of a record."""
+    """Return a digest of the sender's profile and VERSION."""
     return hashlib.sha256(f"{profile_of(sender).to_json()} {VERSION}".encode()).hexdigest()
 
 

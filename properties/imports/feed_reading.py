@@ -1,8 +1,8 @@
-"""What was read of a feed: stored while a command runs, or until the import of an upload ends.
+"""The stored reading of a feed: until a command ends, or until the import of an upload ends.
 
-An upload is read once. What was read lies beside it, so each slice goes on where the last one
-stopped. Where a worker does not find it (on another machine, after the death of the one that read)
-it reads the upload again. What is left behind goes then, at the latest with the upload.
+An upload is read once. Its reading is stored beside it, so that each slice continues where the last
+one stopped. A worker that does not find it reads the upload again, for example on another machine
+or after the death of the first worker. Files that remain are removed then, or with the upload.
 """
 
 import json
@@ -19,16 +19,16 @@ from properties.feeds import Heading, Spool
 from properties.imports.feed_digest import Feed
 from properties.imports.full_feed_guard import Comparison
 
-NOTE = "read"  # behind the name of the upload: what is known of it, once all of it was read
+NOTE = "read"  # suffix of the file with the `FeedReading`, written after the whole upload was read
 
 
 @dataclass(frozen=True)
 class FeedReading:
-    """What is known of a file that was read to its end.
+    """The facts about a file that was read to its end.
 
     Attributes:
-        feed: None for a table, whose cells are edits each time.
-        comparison: with the last feed; None where that was not made yet.
+        feed: the feed; None for a table, whose cells are edits each time.
+        comparison: the comparison with the last feed; None if it was not made yet.
     """
 
     feed: Feed | None
@@ -38,7 +38,7 @@ class FeedReading:
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Self:
-        """Return what `asdict` made a document of."""
+        """Return the reading from the document that `asdict` made."""
         feed, heading, comparison = (said[one] for one in ("feed", "heading", "comparison"))
         if heading is not None:
             heading["columns"] = tuple(tuple(column) for column in heading["columns"])
@@ -51,10 +51,11 @@ class FeedReading:
 
 
 class FeedSpool:
-    """A spool, and what is known of its feed once that was read to its end.
+    """A spool, and the reading of its feed after that was read to its end.
 
     Args:
-        upload: beside which file it lies; None where it has no name.
+        upload: the file beside which the spool is stored; None if the spool has no name.
+        read_as: the way to read the upload, as a text.
     """
 
     def __init__(self, file: IO[bytes], upload: Path | None = None, read_as: str = "") -> None:
@@ -63,11 +64,11 @@ class FeedSpool:
         self._file, self._upload, self._read_as = file, upload, read_as
 
     def keep(self, reading: FeedReading) -> FeedReading:
-        """Note what is known of the feed; every line is in the spool."""
+        """Store the reading of the feed, after every line was added to the spool."""
         self.reading = reading
         if self._upload is not None:
             self._file.flush()
-            os.fsync(self._file.fileno())  # after a power cut there is all of it, or no note
+            os.fsync(self._file.fileno())  # after a power cut the spool is complete, or has no note
             spool = {"name": Path(self._file.name).name, "size": self._file.seek(0, os.SEEK_END)}
             spool |= {"count": self.spool.count, "places": self.spool.places}
             said = {"read_as": self._read_as, "spool": spool, "reading": asdict(reading)}
@@ -79,11 +80,12 @@ class FeedSpool:
 
 @contextmanager
 def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
-    """Open what was read of an upload, or an empty spool to read it into.
+    """Open the stored reading of an upload, or an empty spool for a new reading.
 
     Args:
-        upload: None uses a file in TMPDIR that has no name and disappears by itself.
-        read_as: how it is read; what was read otherwise is read again.
+        upload: the file to read; None uses a spool in TMPDIR without a name, which disappears
+            when it is closed.
+        read_as: the way to read the upload, as a text. A reading with another text is not used.
     """
     if upload is None:
         with tempfile.TemporaryFile("w+b") as nameless:
@@ -106,13 +108,13 @@ def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
 
 
 def forget(upload: Path) -> None:
-    """Remove what was read of an upload, also after the death of a worker."""
+    """Remove all stored readings of an upload, also those of dead workers."""
     for path in upload.parent.glob(f"{upload.name}.*"):
         path.unlink(missing_ok=True)
 
 
 def _found(upload: Path, read_as: str) -> FeedSpool | None:
-    """Return what was read before, whole and in the same way; None where there is no such thing."""
+    """Return the stored reading, if it is complete and was read in the same way; else None."""
     try:
         said = json.loads(_beside(upload, NOTE).read_text("ascii"))
         spool, reading = said["spool"], FeedReading.of(said["reading"])

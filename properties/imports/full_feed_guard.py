@@ -1,4 +1,4 @@
-"""Refuses a full feed that is empty or lacks too many properties of the last one."""
+"""Refuse a full feed that is empty, lacks too many properties of the last one, or renames them."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -14,21 +14,21 @@ from properties.models import Property, Sender
 from properties.models.sender import Reference
 
 NAMED = 5  # references in one sentence
-RENAMED = 0.1  # of the records of a feed: so many may have a name that leads to another property
+RENAMED = 0.1  # share of the records of a feed that may have another name than their property here
 BATCH = 500  # references in one query
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A full feed beside what the last full feeds held, before any of its records is taken.
+    """The comparison of a full feed with the last full feeds, before its records are imported.
 
     Attributes:
-        dry_run: whether it was made to show what would be done.
-        missing: the references that it lacks.
-        fault: why it is refused; "" when it is accepted.
-        renamed: why it may not be imported even so; "" where its names are as they are here.
-        moved: which properties another sender had brought last, in words; "" where none.
-        beside: with which feeds it was compared, as `Property.fed_by` holds them.
+        dry_run: whether the comparison was made for a dry run.
+        missing: the references that the feed lacks.
+        fault: why the feed is refused; "" if it is accepted.
+        renamed: why it is refused even if a person insists; "" if it does not rename properties.
+        moved: a text about properties that came from another sender last; "" if there are none.
+        beside: the feeds that it was compared with, as in `Property.fed_by`.
     """
 
     dry_run: bool
@@ -42,7 +42,7 @@ class Comparison:
 def compared(
     workspace: Workspace, fed_by: str, references: Iterable[str | None], *, dry_run: bool
 ) -> Comparison:
-    """Compare a full feed, of which these are the references of all records."""
+    """Compare a full feed, given the references of all its records."""
     guard = FullFeedGuard(workspace, fed_by)
     for reference in references:
         guard.meet(reference)
@@ -57,21 +57,25 @@ def compared(
 
 
 def brought(workspace: Workspace, beside: Iterable[str]) -> QuerySet[Property]:
-    """Return the properties that these feeds brought last."""
+    """Return the properties that came from these feeds last."""
     return Property.objects.filter(workspace=workspace, fed_by__in=beside)
 
 
 class FullFeedGuard:
-    """Compares a full feed with the properties that the last full feeds of the workspace held.
+    """Compares a full feed with the properties of the last full feeds of the workspace.
 
-    Not counted as missing: a property that no full feed brought, and one that the last full feed
-    lacked already. Nor one of another sender, even if this feed holds a property of it: that one
-    belongs to whoever brought it last. Without a sender, nor one of a feed in another format,
-    unless this feed has a property of it: else that is the feed of somebody else. In memory it
-    keeps the reference of each property.
+    These properties do not count as missing:
+
+    - a property that came from no full feed, or that the last full feed lacked already;
+    - a property of another sender, even if this feed has another property of that sender: a
+      property belongs to the sender that sent it last;
+    - for a feed without a sender, a property of a feed in another format, unless this feed has
+      another property of that feed: otherwise that feed is independent.
+
+    The guard holds the reference of each property in memory.
 
     Args:
-        feed: the key of a sender, or the format of a feed without one.
+        feed: the key of a sender, or the format of a feed without a sender.
     """
 
     def __init__(self, workspace: Workspace, feed: str) -> None:
@@ -85,7 +89,7 @@ class FullFeedGuard:
         self.beside = {feed}
         self._moved = Excerpt[str](limit=NAMED)
         self._seen = 0
-        self._new: set[str] = set()  # references that no feed held
+        self._new: set[str] = set()  # references that no other feed had
 
     def meet(self, reference: str | None) -> None:
         """Count a record of the feed."""
@@ -102,11 +106,11 @@ class FullFeedGuard:
             self._new.add(reference)
 
     def missing(self) -> list[str]:
-        """Return the references that the last feed held and that no record had so far."""
+        """Return the references of the last feed that no record has had so far."""
         return sorted(str(r) for feed in self.beside for r in self._left.get(feed, ()))
 
     def fault(self) -> str:
-        """Return why the feed, read to its end, is refused; "" when it is accepted."""
+        """Return why the feed is refused after all its records; "" if it is accepted."""
         if not self._seen:
             return "it holds no properties"
         known = sum(self._sizes.get(feed, 0) for feed in self.beside)
@@ -119,10 +123,10 @@ class FullFeedGuard:
         )
 
     def renamed(self) -> str:
-        """Return why the feed, read to its end, may not be imported: it renames its properties.
+        """Return why the feed may not be imported if it renames its properties, else "".
 
-        An object of IDX has several references. With another choice of them each known property
-        would be there a second time, so nothing but the right choice imports the feed.
+        An IDX object has several references. If another one is chosen as the name, each known
+        property would be created a second time. So a person must correct the choice first.
         """
         found = self._other_names()
         if len(found) <= RENAMED * self._seen:
@@ -136,21 +140,21 @@ class FullFeedGuard:
         )
 
     def _choice_that_keeps(self, names: Collection[str]) -> Reference:
-        """Return the choice of a sender that names properties as they are here.
+        """Return the sender's choice under which the properties keep their names.
 
         Args:
-            names: what properties are called here that the feed would call otherwise.
+            names: the references here that the feed would change.
         """
         if not any(object_reference.JOINT in name for name in names):
             return Reference.OBJECT
-        # AUTO goes on with the names from feeds: some hold the agency, and some objects
-        # have only their own. What was read from the platform it may name otherwise.
+        # AUTO continues the names from earlier feeds: some include the agency, and some objects
+        # have only their own reference. It may rename properties that came from the platform.
         is_padded = any(name.startswith(2 * object_reference.JOINT) for name in names)
         is_auto = self._reference() == Reference.AUTO
         return Reference.TRIPLE if is_padded or is_auto else Reference.AUTO
 
     def _reference(self) -> str:
-        """Return what names a property for the sender of this feed."""
+        """Return the rule that names the properties of this feed's sender."""
         if not Sender.is_key(self._feed):
             return Reference.AUTO
         senders = Sender.objects.filter(workspace=self._workspace)
@@ -158,7 +162,7 @@ class FullFeedGuard:
         return next(mine, Reference.AUTO)
 
     def _other_names(self) -> dict[str, str]:
-        """Return known references to those that this feed has for the same objects."""
+        """Return the new reference in this feed by the known reference of the same object."""
         left = {str(old) for stock in self._left.values() for old in stock}
         short = {one: new for new in self._new for one in object_reference.shorter(new)}
         found = {old: short[old] for old in left & short.keys()}
@@ -170,7 +174,7 @@ class FullFeedGuard:
         return found
 
     def _unfed(self, references: Sequence[str]) -> set[str]:
-        """Return which references have a property here that no feed brought last."""
+        """Return the references of properties here that did not come from a feed last."""
         rows = Property.objects.filter(workspace=self._workspace, fed_by=None)
         names: set[str | None] = set()
         for start in range(0, len(references), BATCH):
@@ -180,7 +184,7 @@ class FullFeedGuard:
         return {str(name) for name in names}
 
     def moved(self) -> str:
-        """Return which properties another sender had brought last; "" where none."""
+        """Return a text about properties that came from another sender last; "" if none."""
         if not self._moved.count:
             return ""
         more = self._moved.count - NAMED

@@ -1,7 +1,7 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
-The first slice reads the file to its end, however long that takes, and what was read is stored
-until the import ends (`properties.imports.feed_reading`). Each slice then works for at least five
+The first slice reads the file to its end, however long that takes, and the reading is stored until
+the import ends (`properties.imports.feed_reading`). Each slice then works for at least five
 seconds. The progress is written every half second, and the next slice continues there, in any
 worker. If a worker dies, the records of that half second are imported again. This changes nothing
 (I1): they then count as unchanged.
@@ -51,9 +51,9 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
 SAME = "The same feed was imported on"
-KEPT = timedelta(days=7)  # how long a file waits for a person
-# An import computes for seconds without a call, and keeps its permit for that time. So a process
-# runs only a few at a time, lets a few more wait for a place, and postpones the others.
+KEPT = timedelta(days=7)  # the time that a file waits for a person
+# An import computes for seconds without a call, and holds its permit in that time. So a process
+# runs only a few imports at a time, lets a few more wait for a place, and postpones the others.
 TOGETHER, IN_LINE = 4, 16
 LATER = timedelta(seconds=5)
 _places = threading.BoundedSemaphore(TOGETHER)
@@ -61,7 +61,7 @@ _line = threading.BoundedSemaphore(IN_LINE)
 
 
 class SliceOutcome(StrEnum):
-    """What became of a slice of an import that did not end it."""
+    """The result of a slice that did not end its import."""
 
     GOES_ON = "goes on"
     PUT_OFF = "put off"
@@ -71,19 +71,19 @@ class SliceOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class SliceLimits:
-    """How often a slice writes its progress, and how long it works at least."""
+    """The interval at which a slice writes its progress, and the least time that it works."""
 
     save: float = 0.5  # seconds between two writes of the progress
-    least: float = 5.0  # seconds of work, besides skipping the records that are done already
+    least: float = 5.0  # seconds of work, without the time to skip finished records
     batch_size: int = CHUNK  # records between two checks of the clock and for a cancellation
 
 
 class GivenUp(Exception):
-    """The import of this file cannot go on; the message is the reason."""
+    """The import of this file cannot continue. The message has the reason."""
 
 
 class _Cancelled(Exception):
-    """A person has cancelled the import; `columns` are what was to be written."""
+    """A person has cancelled the import. `columns` has the values that are still to be written."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         super().__init__()
@@ -91,9 +91,9 @@ class _Cancelled(Exception):
 
 
 def ready() -> QuerySet[Import]:
-    """Return the imports that may be worked on: of the released ones, the first of each workspace.
+    """Return the imports that workers may take; only the first released one of each workspace.
 
-    Two files may hold the same property. Then the one that was released later is imported later.
+    Two files may have the same property. So the file that was released later is imported later.
     """
     earlier = Import.objects.filter(
         Q(released_at__lt=OuterRef("released_at"))
@@ -111,7 +111,7 @@ def _slices(claims: Sequence[Claim[Import]], turn: Turn) -> list[State | SliceOu
 
 @contextmanager
 def _place() -> Iterator[bool]:
-    """Hold one of the places for imports in this block; False where too many wait for one."""
+    """Hold a place for imports in this block; yield False if too many wait for a place."""
     if not _line.acquire(blocking=False):
         yield False
         return
@@ -151,20 +151,20 @@ def work(
     """Do the next slice of one upload.
 
     Args:
-        until: when to give it back unfinished, by the monotonic clock.
+        until: when to return an unfinished upload to the queue, by the monotonic clock.
 
     Returns:
-        the state that it came to, or why it has come to none.
+        the new state of the import, or the reason why the state is the same.
 
     Raises:
-        LeaseLost: another worker or a person has it now, and nothing more was written.
+        LeaseLost: another worker or a person has the upload now. Nothing more was written.
     """
     return _Slice(claim, until, limits, clock).run()
 
 
 @dataclass
 class _Slice:
-    """One slice under way; every write is fenced by the lease and by the state that was read."""
+    """One running slice. Every write requires that the lease and the state are still the same."""
 
     claim: Claim[Import]
     until: float
@@ -195,7 +195,7 @@ class _Slice:
             log.exception("%s of workspace %s", self.row, self.row.workspace_id)
             return self._put_off(str(error))
         except Exception:
-            # A bug of ours, or a time-out, must not stop the uploads behind it.
+            # A bug of ours, or a time-out, must not stop the uploads after this one.
             log.exception("%s of workspace %s", self.row, self.row.workspace_id)
             return self._put_off("An error of ours stopped it: the log says more.")
 
@@ -225,7 +225,7 @@ class _Slice:
         return State.PREVIEWED
 
     def _count_death(self) -> None:
-        """Count a worker that never gave it back: a file that kills workers is tried no more."""
+        """Count a worker that died during the import, and give up a file that kills workers."""
         self._write(attempts=self.row.attempts + 1)
         if self.row.attempts >= MAX_ATTEMPTS:
             raise GivenUp(
@@ -233,10 +233,10 @@ class _Slice:
             )
 
     def _begin(self) -> str:
-        """Unpack the file, and note how it is read and since when a person may see what it does.
+        """Unpack the file, and store its profile and the time from which on a person sees it.
 
         Returns:
-            that the same feed was the last one of its sender; "" where it is to be read.
+            a message if the sender's last feed was the same; "" if the file has to be read.
         """
         row = self.row
         beside = unpack_in_place(row.path) or row.preview.get("beside", "")
@@ -266,7 +266,7 @@ class _Slice:
                 self._write(**self._progress())
             if worked and (time.monotonic() >= self.until or queues.ending.is_set()):
                 return self._goes_on(attempts=0, problem="", **self._progress())
-        # Of a preview: why the feed as a whole would be refused.
+        # In a preview this is the reason why the feed as a whole would be refused.
         columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
             return self._ask(**columns)
@@ -275,7 +275,7 @@ class _Slice:
         return self._end(with_refusals if count(summary, "refused") else State.DONE, **columns)
 
     def _reading(self, report: ImportReport) -> None:
-        """Keep the lease while the file is read; it can be cancelled, and its progress is shown."""
+        """Renew the lease and write the progress while the file is read; it can be cancelled."""
         if report.heading:
             self.row.preview["heading"] = as_stored(report.heading)
         if self._is_time():
@@ -299,7 +299,7 @@ class _Slice:
 
     # --- writing ---
     def _write(self, **columns: Any) -> None:
-        """Write, and renew the lease."""
+        """Write columns, and renew the lease."""
         lease = {"lease_until": self.clock() + self.claim.lease.length}
         if not self.claim.write(columns | lease, **self._wanted()):
             raise self._lost(columns)
@@ -311,7 +311,7 @@ class _Slice:
             raise self._lost(columns)
 
     def _wanted(self) -> dict[str, Any]:
-        """Return the conditions on the row under which work on it may go on."""
+        """Return the conditions on the row under which the work may continue."""
         state = self.row.state
         return {"state": state} | ({"cancel_asked": False} if state in Import.OPEN else {})
 
@@ -322,7 +322,7 @@ class _Slice:
 
     def _end(self, state: State, **columns: Any) -> State:
         now = self.clock()
-        # It is due, because its file has to be removed.
+        # The row is due because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
         with durability.durable():  # the file is removed next, and the mail is sent
             if not self.claim.finish_if(ending, state=self.row.state):
@@ -331,7 +331,7 @@ class _Slice:
         return state
 
     def _fail(self, reason: str) -> State:
-        """End the import as failed; what was imported until then stays."""
+        """End the import as failed. The records that were imported remain."""
         return self._end(State.FAILED, **self._progress(), problem=self._worded(reason))
 
     def _put_off(self, reason: str) -> State | SliceOutcome:
@@ -346,13 +346,13 @@ class _Slice:
         return SliceOutcome.PUT_OFF
 
     def _worded(self, reason: str) -> str:
-        """Return a reason with the name of the file as people know it, fit for the database."""
+        """Return a reason for the database, with the file's name as people know it."""
         text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
         return text[:1000]
 
 
 def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
-    """Import the rest of the file, and yield the report as it grows."""
+    """Import the rest of the file, and yield the report while it grows."""
     dry_run = row.state == State.PREVIEWING
     seen = row.preview.get("profile")
     is_released_by_a_person = not dry_run and row.released_by_id is not None
@@ -361,11 +361,13 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
         row.workspace,
         row.path,
         sender=row.sender,
-        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
+        profile=Profile(**seen) if seen else None,  # the profile of the preview, if there was one
         now=now,
         dry_run=dry_run,
         force=row.force,
-        skip=0 if row.total is None else row.done,  # until then it counts what was read
+        skip=0
+        if row.total is None
+        else row.done,  # before the total is known, `done` counts read records
         refused=count(row.report, "refused"),
         beside=row.preview.get("beside", ""),
         batch_size=batch_size,
@@ -375,7 +377,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
 
 
 def _let_mail_go(row: Import, now: datetime) -> None:
-    """Make the mail about an import due that has ended or waits, if somebody wants one."""
+    """Make the mail about an import due, if the import has a source with recipients."""
     if mails_are_sent():
         told = Fetch.objects.filter(imported=row.pk, source__mail_to__gt="")
         told.update(due_at=now, attempts=0)

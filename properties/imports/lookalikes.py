@@ -1,4 +1,4 @@
-"""References that people take for one another: they differ in case, composition or unseen marks.
+"""References that look the same to people: they differ in case, composition or invisible marks.
 
 Such a reference would become a second property beside the first, and nobody would see why.
 """
@@ -15,18 +15,18 @@ _UNSEEN = "Cf"  # the category of characters without width, and of the soft hyph
 
 
 def folded(reference: str) -> str:
-    """Return what people see of a reference, whatever its case."""
+    """Return the visible characters of a reference, without case."""
     composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", reference).casefold())
     seen = "".join(c for c in composed if unicodedata.category(c) != _UNSEEN)
     return _BLANKS.sub(" ", seen).strip()
 
 
 class Lookalikes:
-    """The references of a workspace, read when they are first needed, and those of an import.
+    """The references of a workspace and of an import. They are read at the first use.
 
     Args:
-        earlier: the references of the records that a dry run has handled before. It has created
-            none of them, and the import itself will.
+        earlier: the references of the records that a dry run has handled before. The dry run has
+            not created them, but the import will.
     """
 
     def __init__(self, workspace: Workspace, earlier: Iterable[str] = ()) -> None:

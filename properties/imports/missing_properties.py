@@ -1,7 +1,7 @@
-"""What becomes of the properties that a full feed lacks: never deleted, and nothing is cleared.
+"""Handle the properties that a full feed lacks. They are never deleted, and no value is cleared.
 
-The policy of a sender may set their availability state. A property that comes back gets the state
-that it had before, unless somebody has changed it meanwhile.
+The policy of a sender may set their availability state. A property that returns gets the state that
+it had before, unless somebody has changed the state in between.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,18 @@ from properties.domain.editing import Outdated, edit
 from properties.models import Change, Property, Sender
 
 STATE = "availabilityState"
-EXEMPT = "REFERENCE"  # shown for what was sold; no feed of offers holds it
+EXEMPT = "REFERENCE"  # a sold property that is still shown; no feed of offers has it
 LISTED = "ACTIVE"  # for a property that returns and had no state before
 
 
 def state_of(sender: Sender | None) -> str:
-    """Return the state that what is missing gets; "" where it is only listed."""
+    """Return the state for missing properties; "" if they are only listed."""
     is_set = sender is not None and sender.missing == Sender.Missing.SET_STATE
     return sender.missing_state if sender is not None and is_set else ""
 
 
 def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
-    """Return those that no policy changes."""
+    """Return the references that no policy changes."""
     rows = Property.objects.filter(
         workspace=workspace,
         object_reference_id__in=references,
@@ -33,9 +33,9 @@ def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
 
 
 def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
-    """Set the state of those that are not exempt; doing it twice changes nothing (I1).
+    """Set the state of all properties that are not exempt. A second call changes nothing (I1).
 
-    Nor of one that somebody exempts at this very moment.
+    A property that somebody exempts at the same moment is not changed either.
     """
     for row in rows:
         while row.desired.get(STATE) != EXEMPT:
@@ -43,12 +43,12 @@ def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
             try:
                 edit(row, changes, origin=by, now=now, revision=row.revision)
             except Outdated:
-                continue  # the row is now as it is
+                continue  # the row has been read again
             break
 
 
 def state_before(row: Property) -> str | None:
-    """Return the state that a property had before its feed lacked it; None where nobody set one."""
+    """Return the state that a property had before the policy set one; None if it set none."""
     if row.fed_by is not None or not row.fed:
         return None
     changes = Change.objects.filter(real_estate_property=row, path=STATE)

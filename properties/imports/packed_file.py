@@ -1,6 +1,6 @@
-"""The feed out of a file that is packed, for the command and for an upload; a source has its own.
+"""Unpack the feed of a packed file, for the command and for an upload. Sources have their own way.
 
-What is not packed stays as it is.
+A file that is not packed is not changed.
 """
 
 import tempfile
@@ -13,15 +13,17 @@ from django.conf import settings
 from properties.feeds import NotAFeed
 from properties.feeds.unpack import NotUnpacked, is_packed, unpack
 
-NAMED = 5  # files beside the feed
+NAMED = 5  # files beside the feed that the text names
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the feed that a file is or holds, and what is beside it in words; it goes afterwards.
+    """Yield the feed that a file is or contains, and a text about the files beside it.
+
+    The unpacked feed is removed at the end.
 
     Raises:
-        NotAFeed: it is packed and holds no feed, or several, is broken, or too large.
+        NotAFeed: the file is packed, and contains no feed or several, is broken, or is too large.
     """
     if not _is_packed(path):
         yield path, ""
@@ -32,12 +34,12 @@ def unpacked(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def unpack_in_place(path: Path) -> str:
-    """Put the feed of a file that is packed into its place; return what was beside it in words.
+    """Replace a packed file by its feed; return a text about the files beside the feed.
 
-    If the worker dies, the path holds one of the two files.
+    If the worker dies, the path has one of the two files.
 
     Raises:
-        NotAFeed: as `unpacked` does.
+        NotAFeed: see `unpacked`.
     """
     if not _is_packed(path):
         return ""

@@ -1,4 +1,4 @@
-"""What a reader has to know of a sender."""
+"""The profiles with which readers read the feeds of senders."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from properties.models import Property, Sender
 
 
 def profile_of(sender: Sender | None) -> Profile:
-    """Return how a sender writes its feeds; without one, what most senders mean."""
+    """Return the profile of a sender; without a sender, the defaults."""
     if sender is None:
         return Profile(zone=settings.TIME_ZONE)
     return Profile(
@@ -30,10 +30,10 @@ def profile_of(sender: Sender | None) -> Profile:
 
 
 def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Profile:
-    """Return how a file is read: as its sender writes, with the names that its objects have here.
+    """Return the profile for a file: the sender's, with the IDX rule that gave the known names.
 
     Raises:
-        NotAFeed: it is in no format of ours.
+        NotAFeed: the file is in no format of ours.
     """
     profile = profile_of(sender)
     if profile.reference != object_reference.AUTO or full_feed_format(path) != IDX:
@@ -42,9 +42,10 @@ def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Prof
 
 
 def _names(workspace: Workspace, sender: Sender | None) -> Iterable[str]:
-    """Return the names that the feeds of a sender gave its properties.
+    """Return the references of the properties that came from a sender.
 
-    If it brought none yet, the names from feeds without a sender count.
+    If the sender has none yet, use properties from feeds without a sender, and properties that
+    feeds had once and lack now.
     """
     fed = Property.objects.filter(workspace=workspace, object_reference_id__isnull=False)
     names = fed.values_list("object_reference_id", flat=True)

@@ -1,4 +1,4 @@
-"""Applies the records of a feed: a property is created, changed, or not touched."""
+"""Apply the records of a feed: a property is created, changed, or left unchanged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,11 +38,11 @@ class _Item:
 
 
 class RecordImport:
-    """Applies records, some at a time, and reports the outcome of each.
+    """Applies records in batches, and reports the outcome of each.
 
     Args:
-        feed: whose full feed it is, as `Property.fed_by` holds it; None for a table.
-        seen_at: when the preview began that a person has released; None where there was none.
+        feed: the source of a full feed, as in `Property.fed_by`; None for a table.
+        seen_at: the start of the preview that a person has released; None if there was none.
         earlier: the references of the records that earlier slices of a dry run have handled.
     """
 
@@ -67,7 +67,7 @@ class RecordImport:
         self._lookalikes = Lookalikes(workspace, earlier)
 
     def take(self, lines: list[Line]) -> Iterator[ImportReport]:
-        """Apply items of different references in their order; neighbouring new ones at once."""
+        """Apply items with different references in order. Neighbouring new records form a batch."""
         stood = self._stood(lines)
         same = self._same(lines, stood)
         known = self._known(stood.keys() - same)
@@ -92,14 +92,14 @@ class RecordImport:
         yield from self._take_fresh(fresh)
 
     def _stood(self, lines: list[Line]) -> dict[str | None, tuple[str | None, str]]:
-        """Return, of the records whose property is there, which feed brought it and its digest."""
+        """Return the feed and the digest of each existing property, by its reference."""
         references = [line.reference for line in lines if line.kind == "record"]
         columns = ("object_reference_id", "fed_by", "fed_digest")
         rows = self._there(references).values_list(*columns) if references else ()
         return {reference: (fed_by, known) for reference, fed_by, known in rows}
 
     def _same(self, lines: list[Line], stood: Mapping[str | None, Any]) -> set[str | None]:
-        """Return the references of the records that are as they were in the last feed."""
+        """Return the references of the records that are the same as in the last feed."""
         if self._feed is None:
             return set()
         records = (line for line in lines if line.kind == "record" and line.reference in stood)
@@ -114,13 +114,13 @@ class RecordImport:
         return {row.object_reference_id: row for row in rows}
 
     def _there(self, references: Iterable[str | None]) -> QuerySet[Property]:
-        # By a subquery, so that PostgreSQL uses no statistics of this workspace. If it had no
-        # row when they were made, PostgreSQL expects one row and would read all of it each time.
+        # With a subquery, PostgreSQL cannot use its statistics for this workspace. If they were
+        # made before its first row, PostgreSQL expects one row and would read all rows each time.
         here = Workspace.objects.filter(pk=self._workspace.pk).values("pk")[:1]
         return Property.objects.filter(workspace=here, object_reference_id__in=[*references])
 
     def _changed_since(self, rows: Iterable[Property]) -> dict[tuple[int, str], Change]:
-        """Return what others changed after the preview, by property and leaf."""
+        """Return the changes of others after the preview, by property and leaf."""
         if self._seen_at is None:
             return {}
         keys = [row.pk for row in rows]
@@ -135,7 +135,7 @@ class RecordImport:
     def _take_fresh(self, items: list[_Item]) -> Iterator[ImportReport]:
         good = []
         for one in items:
-            # Records without cells were validated when they were read.
+            # Records of full feeds were validated when they were read.
             reference, is_whole = one.record.reference, not one.record.parts
             if other := self._lookalikes.other(reference):
                 self._refuse(one, [FieldFault("objectReferenceId", _alike(reference, other))])
@@ -156,7 +156,7 @@ class RecordImport:
         return Property.objects.filter(workspace=self._workspace)
 
     def _make(self, items: list[_Item]) -> None:
-        """Create the properties of new records at once; singly if another process creates one."""
+        """Create the properties of new records at once, or singly if one of them exists now."""
         try:
             self._create(items)
         except IntegrityError:
@@ -180,7 +180,7 @@ class RecordImport:
             self._set_aside(one.line)
 
     def _revise(self, row: Property, item: _Item) -> None:
-        """Apply a record to a property that exists, at the revision that it was compared with."""
+        """Apply a record to an existing property, at the revision that it was compared with."""
         while True:
             try:
                 self._revise_as_read(row, item)
@@ -190,7 +190,7 @@ class RecordImport:
                 return
 
     def _revise_as_read(self, row: Property, item: _Item) -> None:
-        """Apply a record; raises `Outdated` with the row as it is now if somebody was faster."""
+        """Apply a record; raise `Outdated`, with the row read again, if somebody was faster."""
         changes, changed = _changes(row, item.record)
         before = leaves(row.desired)
         memory = self._memory(item, row.leftover)
@@ -220,7 +220,7 @@ class RecordImport:
     def _unseen_faults(
         self, row: Property, changed: list[str], changes: Leaves, before: Leaves
     ) -> list[FieldFault]:
-        """Return the fields whose values are newer than the preview that a person released."""
+        """Return a fault for each changed field whose value is newer than the released preview."""
         found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
         return [
             FieldFault(
@@ -233,14 +233,14 @@ class RecordImport:
         ]
 
     def _new_memory(self, item: _Item) -> dict[str, Any]:
-        """Return the same for a new property, always with the same columns."""
+        """Return the columns of `_memory` for a new property, always the same ones."""
         return self._memory(item, {}) or {"leftover": {}}
 
     def _memory(self, item: _Item, known: dict[str, Any]) -> dict[str, Any]:
-        """Return the columns for values without a field, and for the last full feed.
+        """Return the columns for the values without a field, and for the last full feed.
 
         Args:
-            known: what feeds have said besides so far; a table adds to it.
+            known: the stored values without a field; a table adds to them.
         """
         leftover = item.record.leftover
         if self._feed is None:
@@ -265,7 +265,7 @@ class RecordImport:
 
 
 def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
-    """Return what is new in the record since the last import, and which of it differs here."""
+    """Return the record's values that are new since the last import, and the changed leaves."""
     asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
     if not record.parts:
         if (state := state_before(row)) is not None:
@@ -277,7 +277,7 @@ def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
 
 
 def _check(changes: Leaves, before: Leaves) -> None:
-    """Raise what `edit` would: the cells of a table may be refused only with what they stand in."""
+    """Raise `Invalid` as `edit` would: some cells are invalid only together with other values."""
     if found := faults(changes, before):
         raise Invalid(found)
 

@@ -1,7 +1,7 @@
-"""What an import did, or would do: exact counts and the first records of each outcome.
+"""The outcome of an import or a dry run: exact counts, and the first records of each outcome.
 
-`ImportReport` grows while an import runs. A summary is the same as it is stored: exact counts, cut
-lists, bounded texts.
+`ImportReport` grows while an import runs. A summary is its stored form, with exact counts, limited
+lists and limited texts.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from crm_sync.text import clean
 from properties.feeds import Heading, Refusal
 from properties.imports.differences import RECORDS, Differences
 
-KEPT = 200  # references of one outcome
+KEPT = 200  # references of one outcome that are stored
 KEPT_REFUSED = 1_000
 
 T = TypeVar("T")
@@ -19,9 +19,9 @@ Summary = dict[str, Any]
 OUTCOMES = ("new", "changed", "unchanged", "refused")
 COUNTED = (*OUTCOMES, "aside", "warned")
 OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
-FIELDS = 20  # names for one record
-DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
-REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
+FIELDS = 20  # names of one record
+DIFFERENCES = 2_000  # differences of all records; later records have only their number
+REASONS, LENGTH = 8, 240  # reasons for one record; characters of a text from the file
 
 
 @dataclass
@@ -33,30 +33,35 @@ class Excerpt(Generic[T]):
     first: list[T] = field(default_factory=list)
 
     def add(self, item: T) -> None:
-        """Count one more."""
+        """Count an item, and store it if there is room."""
         self.count += 1
         if self.count <= self.limit:
             self.first.append(item)
 
     @property
     def is_full(self) -> bool:
-        """Whether it only counts from now on."""
+        """Whether further items are only counted."""
         return self.count >= self.limit
 
 
 @dataclass
 class ImportReport:
-    """Records by outcome, and the values that have no field.
+    """Records by outcome, and the facts about the file.
 
-    `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
-    that have no field. `warned` holds a reference, and why values of it were set aside as bad or
-    are odd;
-    `warnings` are those about the file, and `heading` is that of a foreign table. `differences` are
-    those of the first changed records. `stopped` says why the feed as a whole is refused, `renamed`
-    the same where that is because its properties have other names, `missing` lists all properties
-    that it lacks, and `total` counts its records: these are known once the file was read to its
-    end, and until then `read` counts them. What is missing gets the
-    `missing_state` ("": it stays as it is), but for those that are `exempt`.
+    Attributes:
+        changed: references, each with the names of the changed fields.
+        differences: the differences of the first changed records.
+        aside: references, each with the names of the values without a field.
+        warned: references, each with warnings about invalid values and contacts.
+        warnings: the warnings about the file.
+        heading: the header of a foreign table.
+        missing: all properties that the feed lacks.
+        missing_state: the state that missing properties get; "" does not change them.
+        exempt: the missing properties that do not get the state.
+        stopped: why the feed as a whole is refused.
+        renamed: the same, if the reason is that the feed renames its properties.
+        read: the number of records that were read so far.
+        total: the number of all records; None until the file was read to its end.
     """
 
     new: Excerpt[str] = field(default_factory=Excerpt)
@@ -78,12 +83,12 @@ class ImportReport:
 
     @property
     def accepted(self) -> int:
-        """How many records were accepted."""
+        """The number of accepted records."""
         return self.new.count + self.changed.count + self.unchanged.count
 
     @property
     def handled(self) -> int:
-        """How many records have an outcome."""
+        """The number of records with an outcome."""
         return self.accepted + self.refused.count
 
 
@@ -91,13 +96,21 @@ def added(summary: Summary, report: ImportReport) -> Summary:
     """Return a summary with the counts and lists of a report added.
 
     Returns:
-        "counts": outcome to number; "new", "missing" and "exempt": references; "missing_state":
-        what is missing gets, "" where it stays as it is; "changed" and "aside":
-        [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
-        "heading": [sheet, row, [name, read as, may be] …] of a foreign table; "profile": how it
-        was read, "seen_at": when, and "beside": what was packed with it, set by who looked at it;
-        "differences": [reference, [path, name, old, new] …, how many];
-        "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
+        a document with these members:
+
+        - "counts": outcome to number.
+        - "new", "missing", "exempt": references.
+        - "missing_state": the state that missing properties get; "" does not change them.
+        - "changed", "aside": [reference, names].
+        - "warned": [reference, texts].
+        - "warnings": texts about the file.
+        - "heading": [sheet, row, [name, read as, may be] …] of a foreign table.
+        - "profile", "seen_at", "beside": the profile of the preview, its start, and a text about
+          the files that were packed with the feed. They are copied from the given summary.
+        - "differences": [reference, [path, name, old, new] …, number].
+        - "refused": [position, reference, reasons].
+
+        The lists are cut at KEPT, KEPT_REFUSED and RECORDS.
     """
     counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
     refused = [
@@ -120,11 +133,11 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         name: (summary.get(name, []) + items)[: limits.get(name, KEPT)]
         for name, items in fresh.items()
     }
-    # Known once the file was read to its end, and the same each time.
+    # These lists are known after the file was read to its end, and are the same each time.
     is_read = report.total is not None
     for name in ("missing", "exempt"):
         found = getattr(report, name)
-        # What was settled before a worker died is missing no longer.
+        # Properties that were settled before a worker died are not missing any more.
         is_all = is_read and len(found) >= count(summary, name)
         counts[name] = len(found) if is_all else count(summary, name)
         lists[name] = found[:KEPT] if is_all else summary.get(name, [])
@@ -140,27 +153,27 @@ def added(summary: Summary, report: ImportReport) -> Summary:
 
 
 def as_stored(heading: Heading) -> list[Any]:
-    """Return a heading as a summary holds it."""
+    """Return a heading in the form of a summary."""
     return [heading.sheet, heading.row, [list(one) for one in heading.columns]]
 
 
 def count(summary: Summary, name: str) -> int:
-    """Return one exact count."""
+    """Return one count of a summary."""
     return int(summary.get("counts", {}).get(name, 0))
 
 
 def accepted(summary: Summary) -> int:
-    """Return how many records were accepted, or would be."""
+    """Return the number of records that were accepted, or would be."""
     return count(summary, "new") + count(summary, "changed") + count(summary, "unchanged")
 
 
 def handled(summary: Summary) -> int:
-    """Return how many records have an outcome."""
+    """Return the number of records with an outcome."""
     return sum(count(summary, name) for name in OUTCOMES)
 
 
 def _differences(before: list[Any], found: list[Differences]) -> list[Any]:
-    """Return those of more records, as far as there is room for them."""
+    """Return the differences of more records, without values after the limit."""
     room = DIFFERENCES - sum(len(kept) for _, kept, _ in before)
     added = []
     for one in found:

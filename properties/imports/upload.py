@@ -1,6 +1,6 @@
-"""What a person does with an import: hand a file in, release it, cancel it.
+"""The actions of a person on an import: upload a file, release it, cancel it.
 
-None of it reads the file: that is a worker's business (`properties.imports.job`).
+No action reads the file: a worker does that (`properties.imports.job`).
 """
 
 import os
@@ -27,7 +27,7 @@ def receive(
     """Store the file, and queue its preview.
 
     Args:
-        new: with its workspace and `force`, not saved yet.
+        new: an unsaved import with its workspace and `force`.
     """
     new.name = clean(upload.name or "")[0][:255] or "without a name"
     new.size, new.stored_as = _store(upload)
@@ -37,11 +37,11 @@ def receive(
 
 
 def keep(new: Import, path: Path, *, is_released: bool, now: datetime) -> None:
-    """Take a file of ours, which is moved, and queue its import.
+    """Move a file that we have fetched, and queue its import.
 
     Args:
-        new: with its workspace, sender, source, name and `force`, not saved yet.
-        is_released: import it; else it is looked at, and waits for a person.
+        new: an unsaved import with its workspace, sender, source, name and `force`.
+        is_released: whether to import the file; else a preview is made that waits for a person.
     """
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     new.size, new.stored_as = path.stat().st_size, secrets.token_hex(16)
@@ -53,10 +53,10 @@ def keep(new: Import, path: Path, *, is_released: bool, now: datetime) -> None:
 
 
 def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime) -> int:
-    """Let a worker import what was looked at.
+    """Release the imports whose previews wait for a person. Other imports do not change.
 
     Returns:
-        how many waited for that; the others are left as they are.
+        the number of released imports.
     """
     count = imports.filter(state=Import.State.PREVIEWED).update(
         state=Import.State.RUNNING,
@@ -71,10 +71,10 @@ def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime
 
 
 def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
-    """End imports at once, or at their next record where a worker is at them.
+    """Cancel imports at once, or at the next record if a worker has them.
 
     Returns:
-        how many had not ended yet.
+        the number of imports that are cancelled now or by their worker.
     """
     wanted = imports.filter(state__in=Import.OPEN)
     free = due.unleased(now) | Q(state=Import.State.PREVIEWED)
@@ -90,7 +90,7 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
 
 
 def _queue(new: Import) -> None:
-    """Save an import whose file is stored; without a row nothing would ever remove the file."""
+    """Save an import after its file; remove the file on an error, for nothing else would."""
     try:
         new.save(force_insert=True)
     except BaseException:
@@ -100,7 +100,7 @@ def _queue(new: Import) -> None:
 
 
 def _store(upload: "File[bytes]") -> tuple[int, str]:
-    """Write the file under a name that nobody can guess; returns its size in bytes and the name."""
+    """Write the file under a name that nobody can guess; return its size in bytes and the name."""
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     name = secrets.token_hex(16)
     descriptor = os.open(folder() / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,9 +1,9 @@
-"""Feeds that are fetched: where from, when, what was found, and who gets a mail.
+"""Fetch feeds from sources, write the history, and send mails.
 
-address       which addresses a source may have
-fetch/        one module for each protocol: a file comes whole, or not at all
-arrival       where a file lies until it is an import
-source_times  when a source is fetched next, and when a person must look at it
-source_look   a worker fetches a source, and writes its history
-source_mail   the report of an import, and the alarms
+address       parses and checks the address of a source
+fetch/        fetches a whole file, with one module for each protocol
+arrival       stores a fetched file until it is an import
+source_times  when a source is fetched next, and when a person must be warned
+source_look   fetches a source and writes its history, in a worker
+source_mail   sends the report of an import, and the alarms
 """

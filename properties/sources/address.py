@@ -13,12 +13,12 @@ _WEB = ("https", "http")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a feed is.
+    """The address of a feed.
 
     Attributes:
         scheme: a key of PORTS, or FOLDER.
-        path: on the server, unquoted but for web addresses; it ends with "/" for a folder.
-        text: all of it, as it was written.
+        path: the path on the server, unquoted except for web addresses. A folder ends with "/".
+        text: the whole address as it was written.
     """
 
     scheme: str
@@ -29,20 +29,20 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The last part of the path: what its file is called."""
+        """The last part of the path, which is the name of the file, or else the host."""
         return PurePosixPath(unquote(self.path.partition("?")[0])).name or self.host
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether what goes to the server can be read on the way."""
+        """Whether the connection to the server is encrypted."""
         return self.scheme in ("https", "sftp", "ftps")
 
 
 def parsed(text: str) -> Address:
-    """Return the parts of an address; a path of this machine begins with a slash.
+    """Return the parts of an address. A path on this machine begins with a slash.
 
     Raises:
-        ValueError: it is none that a source can have; the message says why.
+        ValueError: a source cannot have this address. The message has the reason.
     """
     if len(text) > LONGEST:
         raise ValueError(f"is longer than {LONGEST} characters")
@@ -78,6 +78,6 @@ def _fault(text: str, parts: SplitResult) -> str:
 
 
 def shown(text: str) -> str:
-    """Return an address without what may be a key in it."""
+    """Return an address without its query, which may have a key."""
     start, mark, _ = text.partition("?")
     return f"{start}?…" if mark else start

@@ -1,4 +1,4 @@
-"""Files on their way from a source to an import: in a folder that nobody else may read."""
+"""Store fetched files until they are imports, in a folder that no other user may read."""
 
 import hashlib
 import secrets
@@ -16,11 +16,11 @@ from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Sink
 
 @dataclass(frozen=True)
 class Arrived:
-    """A feed that was fetched, in a file of our own.
+    """A fetched feed in a file of our own.
 
     Attributes:
-        size: bytes that were fetched, perhaps packed.
-        digest: of the feed as it is read.
+        size: the number of fetched bytes, before unpacking.
+        digest: the digest of the unpacked feed.
     """
 
     path: Path
@@ -31,7 +31,7 @@ class Arrived:
 
 
 class SourceFiles:
-    """The files of one fetch; those of earlier fetches of the same source are removed first."""
+    """The files of one fetch. Files of earlier fetches of the same source are removed first."""
 
     def __init__(self, key: int) -> None:
         self._folder = Path(settings.DATA_DIR) / "sources"
@@ -39,10 +39,11 @@ class SourceFiles:
         self._name = f"{key}-{secrets.token_hex(8)}"
 
     def take(self, place: Place, known: FileVersion, check: Callable[[], float]) -> Arrived | None:
-        """Fetch a feed and unpack it; None where it is unchanged.
+        """Fetch a feed and unpack it; return None if it is unchanged.
 
         Raises:
-            RejectedError, TransientError: as `fetch` does, and where it cannot be unpacked.
+            RejectedError: see `fetch`; or the feed cannot be unpacked.
+            TransientError: see `fetch`.
         """
         self.clear()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""A worker fetches a source: a new file becomes an import, and each fetch a row of the history.
+"""Fetch a source in a worker. A new file becomes an import, and each fetch a row of the history.
 
-The first import of a source waits for a person; later ones are released by themselves, unless the
-guard of full feeds refuses them. It takes as long as the file needs, and its lease is renewed
-meanwhile.
+The first import of a source waits for a person. Later imports are released automatically, unless
+the guard of full feeds refuses them. A fetch may take as long as the file needs, up to
+SOURCE_DEADLINE. Its lease is renewed while it runs.
 """
 
 import time
@@ -34,12 +34,12 @@ from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Still
 from properties.sources.source_times import next_fetch
 
 QUEUE = "sources"
-SOONEST = timedelta(minutes=1)  # until a source that did not answer is tried again
-LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week
+SOONEST = timedelta(minutes=1)  # the shortest wait before a failed fetch is tried again
+LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week between two fetches
 KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
 WELL = (Import.State.DONE, Import.State.UNCHANGED, *Import.OPEN)
-BESIDE = 100  # names of files beside a feed
-LOOKS = 100  # fetches of a source that found nothing new, and as many of the others
+BESIDE = 100  # names of files beside a feed that are stored
+LOOKS = 100  # stored fetches of a source that found nothing new, and as many others
 
 
 class LookOutcome(StrEnum):
@@ -47,7 +47,7 @@ class LookOutcome(StrEnum):
 
     UNCHANGED = "unchanged"
     NEW = "new"
-    WAITS = "waits"  # for the end of an upload
+    WAITS = "waits"  # the file may still be uploaded
     FAILED = "did not come"
     REFUSED = "refused"
     OFF = "off"
@@ -57,8 +57,8 @@ def work(claims: Sequence[Claim[Source]], turn: Turn) -> list[LookOutcome]:
     """Fetch some sources; the `work` of the queue.
 
     Raises:
-        LeaseLost: another worker holds the row now; nothing was written.
-        Stop: this process ends; nothing was written.
+        LeaseLost: another worker holds the row now. Nothing was written.
+        Stop: this process ends. Nothing was written.
     """
     return [_Look(claim).run() for claim in claims]
 
@@ -70,13 +70,13 @@ SOURCES = RowQueue(
     calls=False,
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
-    # The secret is read when it is needed: one that cannot be read is the problem of its row alone.
+    # The secret is read later: so an unreadable secret affects only its own row.
     columns=[one.name for one in Source._meta.concrete_fields if one.name != "secret"],
 )
 
 
 class _Look:
-    """One fetch of a source; every write is fenced by the lease."""
+    """One fetch of a source. Every write requires that the lease is still ours."""
 
     def __init__(self, claim: Claim[Source]) -> None:
         self.claim, self.row = claim, claim.row
@@ -128,7 +128,12 @@ class _Look:
         return FileVersion(row.etag, row.modified, row.size)
 
     def _check(self) -> float:
-        """Let the fetch go on for the seconds that are returned, or end it."""
+        """Return the seconds that the fetch may still take, or end it.
+
+        Raises:
+            Stop: this process ends.
+            TransientError: the deadline has passed.
+        """
         now = time.monotonic()
         if queues.ending.is_set():
             raise queues.Stop
@@ -139,7 +144,10 @@ class _Look:
         return left
 
     def _is_same(self, arrived: Arrived) -> bool:
-        """Return whether a file is the last one, and that was imported if a person requested it."""
+        """Return whether a file is the same as the last one.
+
+        If a person requested the fetch, the last import must also be open or without problems.
+        """
         row = self.row
         if row.insists or (arrived.digest, self.read_as) != (row.digest, row.read_as):
             return False
@@ -177,7 +185,7 @@ class _Look:
         return LookOutcome.NEW
 
     def _is_known(self) -> bool:
-        """Return whether a person has released an import since the source is what it is."""
+        """Return whether an import was released since the source was set up or changed."""
         mine = Import.objects.filter(source=self.row, uploaded_at__gte=self.row.set_at)
         return mine.filter(released_at__isnull=False, state__in=KNOWN).exists()
 
@@ -202,7 +210,7 @@ class _Look:
         return told
 
     def _end(self, outcome: str, fetch: dict[str, Any], columns: dict[str, Any]) -> None:
-        """Write the fetch into the history, and give the row back."""
+        """Write the fetch into the history, and release the row."""
         now, row = timezone.now(), self.row
         columns = {"due_at": self._next(now), "fetched_at": now, **columns}
         if row.is_asked:
@@ -240,7 +248,7 @@ def _came(arrived: Arrived) -> dict[str, Any]:
 
 
 def _remembered(fetched: Fetched) -> dict[str, Any]:
-    """Return the columns by which the file is known the next time."""
+    """Return the columns that identify the file at the next fetch."""
     etag, modified = clean(fetched.stamp.etag)[0], clean(fetched.stamp.modified)[0]
     columns: dict[str, Any] = {
         "etag": etag if len(etag) <= 500 else "",
@@ -253,10 +261,10 @@ def _remembered(fetched: Fetched) -> dict[str, Any]:
 def _add_look(
     source: Source, outcome: str, *, is_alarm: bool, now: datetime, **columns: Any
 ) -> Fetch:
-    """Write a fetch, and remove the oldest of its kind.
+    """Write a fetch, and remove the oldest fetches of its kind.
 
     Args:
-        is_alarm: it is mailed at once; an import is mailed when it has ended.
+        is_alarm: whether the fetch is mailed at once. An import is mailed when it has ended.
     """
     is_told = is_alarm and bool(source.mail_to) and mails_are_sent()
     new = Fetch.objects.create(

@@ -39,11 +39,11 @@ _ALARMS = {
 
 
 class MailOutcome(StrEnum):
-    """What became of a mail."""
+    """The result of sending a mail."""
 
     SENT = "sent"
-    NOBODY = "nobody"  # no address is left
-    PUT_OFF = "put off"  # the mail server took nothing
+    NOBODY = "nobody"  # the source has no recipients any more
+    PUT_OFF = "put off"  # the mail could not be sent
 
 
 def work(claims: Sequence[Claim[Fetch]], turn: Turn) -> list[MailOutcome]:
@@ -64,7 +64,7 @@ MAILS = RowQueue(
 
 
 def recipients(source: Source) -> list[str]:
-    """Return the addresses of a source."""
+    """Return the mail addresses of a source."""
     return source.mail_to.replace(",", " ").split()
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from properties.models import Source
 
-TRIES = 3  # failures in a row before somebody gets a mail; a refusal is mailed at once
+TRIES = 3  # failures in a row until a mail is sent; a refusal is mailed at once
 
 
 def is_away(row: Source, now: datetime) -> bool:
@@ -16,7 +16,7 @@ def is_away(row: Source, now: datetime) -> bool:
 
 
 def away_text(row: Source, now: datetime) -> str:
-    """Return a sentence about how long there was nothing new."""
+    """Return a text with the time since the last new file."""
     hours = (now - _since(row)) // timedelta(hours=1)
     return f"nothing new for {hours} hours; expected is something within {row.expect_hours}"
 
@@ -28,14 +28,14 @@ def _since(row: Source) -> datetime:
 def next_fetch(
     every_minutes: int | None, daily_at: time | None, *, now: datetime, zone: ZoneInfo
 ) -> datetime:
-    """Return the first moment after `now` at which it is fetched.
+    """Return the first time after `now` at which a source is fetched.
 
-    What was missed while no worker ran is made up for by one fetch: only `now` counts.
+    Only `now` counts, so one fetch replaces all fetches that were missed while no worker ran.
 
     Args:
-        every_minutes: between two fetches; None for once a day.
-        daily_at: by the clocks of the zone. On the day on which they leave out this time it is the
-            hour after, and where they show it twice the first counts.
+        every_minutes: the minutes between two fetches; None for once a day.
+        daily_at: the local time in the zone. If the clocks skip this time on a day, it is an hour
+            later. If they show it twice, the first counts.
     """
     if daily_at is None:
         return now + timedelta(minutes=every_minutes or 60)

@@ -1,1 +1,1 @@
-"""IDX 3.01: what is read. No database."""
+"""The reader for IDX 3.01. It needs no database."""

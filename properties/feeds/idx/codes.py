@@ -15,17 +15,17 @@ PROPERTY_TYPES = {
     "GARDEN": "AGRICULTURAL",
     "SECONDARY": "STORAGE",
 }
-# offer_type: offerType, and which price each price column is.
+# offer_type: offerType. Then the price that each price column sets, by offer_type.
 OFFER_TYPES = {"RENT": "RENT", "SALE": "BUY"}
 PRICES = {
     "RENT": {
-        "selling_price": "gross",  # the column is the gross rent of what is for rent
+        "selling_price": "gross",  # for a rental object this column is the gross rent
         "rent_net": "net",
         "rent_extra": "extra",
     },
     "SALE": {"selling_price": "price"},
 }
-# price_unit: what it means for the price, by offer_type.
+# price_unit: the members of the price that it sets, by offer_type.
 PRICE_UNITS = {
     "RENT": {
         "MONTHLY": {"interval": "MONTH", "referring": "ALL"},
@@ -36,7 +36,7 @@ PRICE_UNITS = {
     },
     "SALE": {"SELL": {"referring": "ALL"}, "SELLM2": {"referring": "M2"}},
 }
-# How people write that there is no value, in small letters and without points around.
+# Words for "no value", in small letters and without dots around them.
 NO_VALUE = frozenset(
     {
         *(
@@ -53,7 +53,7 @@ NO_VALUE = frozenset(
         *("on request", "by request", "price on request"),
     }
 )
-# Countries and currencies that people write in words, in small letters.
+# Countries and currencies as people write them, in small letters.
 COUNTRIES = {
     **dict.fromkeys(("schweiz", "suisse", "svizzera", "switzerland", "che"), "CH"),
     **dict.fromkeys(("deutschland", "germany", "allemagne"), "DE"),
@@ -74,5 +74,5 @@ def _categories() -> dict[str, dict[int, str]]:
     return found
 
 
-# object_category and object_type: the SwissRETS category that means the same.
+# object_category and object_type: the SwissRETS category with the same meaning.
 CATEGORIES = _categories()

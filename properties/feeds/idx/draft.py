@@ -1,4 +1,4 @@
-"""What was read of one line of IDX: values by path, texts set aside and why; offer and prices."""
+"""The values read from one line of IDX: fields, texts set aside, warnings; offer and prices."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from properties.catalog.numbers import FRANCS, Unreadable, number
 from properties.feeds.idx import idx_text
 from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
 
-Texts = dict[str, str]  # what is not blank in a line, by column name
+Texts = dict[str, str]  # the texts of a line that are not blank, by column name
 _PRICE = catalog.FIELDS["prices.buy.price"]
 _OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
 
 
 class Draft:
-    """Values by path of the property model; texts set aside by the name of their column."""
+    """Values by path of the property model, and texts set aside by the name of their column."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -22,13 +22,13 @@ class Draft:
         self.warnings: list[str] = []
 
     def set_aside(self, name: str, text: str, why: str = "") -> None:
-        """Store a text under the name of its column; `why` is a warning."""
+        """Store a text under the name of its column, with a warning if `why` is given."""
         self.leftover[name] = text
         if why:
             self.warnings.append(f"{name}: {why}")
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
-        """Set aside a text that is no value of its column; words for "none" bring no warning."""
+        """Set aside a text that is no value of its column. Words for "none" get no warning."""
         is_harmless = not str(error) or idx_text.says_nothing(text)
         self.set_aside(name, text, "" if is_harmless else str(error))
 
@@ -36,8 +36,8 @@ class Draft:
 def set_offer(texts: Texts, draft: Draft) -> None:
     """Set offer and prices; set aside the prices of the other kind of offer.
 
-    Without an amount the price is on request: the platform then has no price. Where
-    offer_type is blank, as of plots, the unit of the price tells it.
+    Without an amount the price is on request, and the platform has no price. If offer_type is
+    blank, as it can be for plots, the unit of the price determines it.
     """
     word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
     if word and word not in OFFER_TYPES:

@@ -1,15 +1,16 @@
-"""IDX 3.01 as a table: its 183 columns, and what each leads to.
+"""The 183 columns of IDX 3.01, and the fields that they set.
 
 `idx_columns.csv` follows the published field list of the format (idx-format-v3.01). A column
-without a path has no home in the property model: it stays with the record under its name. Not
-obvious there: `ref_property` is a group of houses, and projectReferenceId is the nearest to it.
-`gross_premium` is a range such as 4-5, and grossPremium is one number. `agency_email` is that of
-the agency, and inquiries about this record go there too. `minergie_general` is a house that is
-built like it, without the label. Several programs write a tour into `sparefield_2`.
+without a path has no field in the property model: its value is stored with the record under the
+name of the column. Some columns are not obvious. `ref_property` is a group of houses, and
+projectReferenceId is the nearest field. `gross_premium` is a range such as 4-5, but grossPremium is
+one number. `agency_email` is the address of the agency, and inquiries about the record go there
+too. `minergie_general` means built like Minergie, without the label. Several programs write a
+virtual tour into `sparefield_2`.
 
-`no_counts_for` lists the categories in which the no of a flag means something. Programs write an N
-into every flag of every line, but nobody has said that a parking space has no chimney. A yes counts
-for every category. The field list names no categories for a flag: this is our reading.
+`no_counts_for` lists the categories in which the no of a flag counts. Programs write an N into
+every flag of every line, but no person has decided that a parking space has no chimney. A yes
+counts for every category. The field list names no categories for a flag: this is our reading.
 """
 
 import csv
@@ -56,7 +57,7 @@ class IdxColumn(NamedTuple):
 
 
 def _columns() -> Iterator[IdxColumn]:
-    """Yield the rows of the table; in it, the paths of a column are separated by blanks."""
+    """Yield the rows of the table, which separates the paths of a column by blanks."""
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             path = ", ".join(row["path"].split())

@@ -1,4 +1,4 @@
-"""One line of IDX becomes one property in the platform's names, or is refused with its reasons."""
+"""Convert one line of IDX to a property in the platform's names, or refuse it with the reasons."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,13 +26,13 @@ from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
-_FIRST = 5  # the column of the first of them
+_FIRST = 5  # the column of the first reference
 
 Said = tuple[Way, str]
 
 
 class IdxRecordReader:
-    """Converts the records of one file; remembers the references of earlier ones."""
+    """Converts the records of one file, and remembers their references."""
 
     def __init__(self, layout: Layout, profile: Profile, mapping: Mapping) -> None:
         self._layout = layout
@@ -42,11 +42,11 @@ class IdxRecordReader:
         self.languages = Languages()
 
     def take(self, cells: list[str], position: str) -> Record | Refusal:
-        """Return the record of a line with all its columns, or why it is refused.
+        """Return the record of a line with all its columns, or its refusal.
 
-        Refused: another version, no reference or the one of an earlier record, a category that
-        nobody knows, a text that is too long for any field. Any other bad value is set aside with
-        a warning; if the profile is not lenient, it refuses the record too.
+        A record is refused if it has another version, no reference or a repeated one, an unknown
+        category, or a text that is too long for any field. Any other invalid value is set aside
+        with a warning, or refuses its record if the profile is not lenient.
         """
         pairs = zip(self._mapping.columns, cells, strict=True)
         said = [(column, text) for column, cell in pairs if cell and (text := cell.strip())]
@@ -69,11 +69,11 @@ class IdxRecordReader:
         return Record(key, document, draft.leftover, position, warnings=warnings)
 
     def name_of(self, cells: list[str]) -> str | None:
-        """Return what names the property of a line that is refused for its columns.
+        """Return the reference of a line that is refused for its columns.
 
-        None where the columns before its references are not what they should be, or where the
-        agency, which stands far behind them, is a part of it. So a property whose line is spoiled
-        behind its references does not look as if the feed lacked it.
+        So the property does not count as missing if its line is damaged after the references.
+        Return None if the columns before the references are invalid, or if the reference includes
+        the agency, whose column comes much later.
         """
         head = [cell.strip() for cell in cells[: _FIRST + 4]]
         if len(head) < _FIRST + 4 or head[0] != VERSION or not self._is_category(head[2].upper()):
@@ -103,7 +103,7 @@ class IdxRecordReader:
         return word in PROPERTY_TYPES or word in self._mapping.words
 
     def _faults(self, texts: Texts) -> list[str]:
-        """Return what makes a record useless, whatever else it holds."""
+        """Return the faults that refuse a record, whatever its other values."""
         faults = []
         if texts.get("version") != VERSION:
             faults.append(f"version is {quoted(texts.get('version', ''))} instead of {VERSION}")
@@ -119,9 +119,9 @@ class IdxRecordReader:
         return faults
 
     def _bad(self, document: dict[str, Any], reasons: list[str]) -> dict[str, str]:
-        """Return the columns whose values the platform would refuse, and why.
+        """Return the columns whose values the platform would refuse, with the reasons.
 
-        What cannot be left out becomes a reason to refuse the record.
+        A fault in a value that is necessary is added to `reasons` and refuses the record.
         """
         bad: dict[str, str] = {}
         for fault in catalog.validate_document(document):
@@ -140,7 +140,7 @@ class IdxRecordReader:
 
     def _document(self, said: list[Said], texts: Texts, key: str) -> tuple[Draft, dict[str, Any]]:
         draft = Draft()
-        # A property in a feed is published: IDX has no column for this.
+        # A property in a feed is published: IDX has no column for its state.
         draft.values |= {"objectReferenceId": key, "availabilityState": "ACTIVE"}
         for column, text in said:
             if column.read is As.KEPT:
@@ -159,8 +159,8 @@ class IdxRecordReader:
     def _is_meaningless(self, column: Way, text: str, texts: Texts) -> bool:
         """Return whether a flag denies something that no object of its category has.
 
-        A column that the sender assigned to another field always counts, and so does a
-        category of its own.
+        A column that the sender assigned to another field always counts. A category that the
+        sender defined always counts too.
         """
         category = texts.get("object_category", "").upper()
         has = _NO_COUNTS_FOR.get(column)
@@ -169,7 +169,7 @@ class IdxRecordReader:
         return category not in self._mapping.words and idx_text.is_no(text)
 
     def _put(self, draft: Draft, column: Way, text: str) -> None:
-        """Set the fields of a column; a text that is not wholly expressed is also set aside."""
+        """Set the fields of a column; set its text aside too if they do not express all of it."""
         read, paths = column.read, column.paths
         try:
             value = self._value(read, paths[0], text)
@@ -186,10 +186,10 @@ class IdxRecordReader:
             draft.set_aside(column.name, text)
 
     def _value(self, read: As, path: str, text: str) -> Any:
-        """Return the value of a column, one for each of its paths, or None if it is empty.
+        """Return the value of a column, or a tuple with one value for each path; None if empty.
 
         Raises:
-            Unreadable: it says something else.
+            Unreadable: the text is no value of the column.
         """
         if read is As.TEXT:
             return coerce(path, idx_text.plain(text))[0]
@@ -214,8 +214,7 @@ class IdxRecordReader:
         word = self._mapping.words.get(category, "")
         number = int(kind) if kind.isdecimal() and len(kind) < 4 else -1
         found = word or CATEGORIES.get(category, {}).get(number)
-        # The main category decides, as it does for SwissRETS: one house, one type, whatever the
-        # feed.
+        # The main category decides, as for SwissRETS: a house has the same type in each feed.
         own = word if is_type(word) else PROPERTY_TYPES.get(category)
         if is_type(word):
             found = None
@@ -229,7 +228,7 @@ class IdxRecordReader:
             draft.values["isFurnished"] = True
 
 
-# Of the columns as the field list has them.
+# For the columns without a sender's flags.
 _NO_COUNTS_FOR = {
     way: column.no_counts_for for way, column in zip(mapping({}).columns, COLUMNS, strict=True)
 }
@@ -237,14 +236,14 @@ _LOSSY = frozenset({As.TEXT, As.LINES, As.PERSON})
 
 
 def _leaves_out(read: As, text: str, parts: tuple[Any, ...]) -> bool:
-    """Return whether a value is less than its text."""
+    """Return whether a value holds less than its text."""
     if read is As.PERSON:  # "Frau"
         return " ".join(filter(None, parts)) != text
     return idx_text.loses(text)
 
 
 def _link(text: str) -> list[dict[str, str]]:
-    """Return a list with one address of the web; Unreadable for the name of a file."""
+    """Return a list with one web address; raise Unreadable for the name of a file."""
     if not text.lower().startswith(("http://", "https://")):
         raise Unreadable("")
     return [{"url": idx_text.plain(text)}]

@@ -1,4 +1,4 @@
-"""What the text of an IDX column says: dates, flags and texts as people write them."""
+"""Read the texts of IDX columns: dates, flags and texts as people write them."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from properties.catalog.numbers import Unreadable
 from properties.feeds.idx.codes import COUNTRIES, CURRENCIES, NO_VALUE
 
 _HEADINGS = tuple(f"h{level}" for level in range(1, 7))
-# Only tags of HTML: "< 100 m2 >" is a text. What is between them stays.
+# Only tags of HTML: "< 100 m2 >" is a text.
 _TAG = re.compile(
     r"<(/?)(br|p|div|li|ul|ol|tr|table|td|th|tbody|h[1-6]|b|i|u|em|strong|small|big|span|font"
     r"|center|sup|sub|a|img)\b[^<>]*>",
@@ -16,13 +16,13 @@ _TAG = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BREAKS = frozenset({"br", "p", "div", "li", "ul", "ol", "tr", "table", *_HEADINGS})
-# A line holds no line break, so programs write one as they would in their source.
+# A record is one line, so programs write a line break as an escape.
 _WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _SALUTATION = re.compile(
     r"^(?:herrn?|frau|hr\.|fr\.|monsieur|madame|mme|mr\.?|mrs\.?|ms\.?)\s+(?=\S)", re.IGNORECASE
 )
-# What is not a name: with a digit or a mark in it, or of a company.
+# Not a person's name: it has a digit or a mark, or is a word of a company.
 _NO_NAME = re.compile(
     r".*[\d.,;:/@&()].*|AG|GmbH|SA|Sàrl|Sagl|Team|Verkauf|Vermietung", re.I | re.DOTALL
 )
@@ -33,7 +33,7 @@ def day(text: str) -> str:
     """Return a date in ISO form.
 
     Raises:
-        Unreadable: it is none; without words where it is a harmless word such as "sofort".
+        Unreadable: the text is no date. There is no message for a word such as "sofort".
     """
     try:
         return parsing.day(text)
@@ -43,15 +43,15 @@ def day(text: str) -> str:
         raise
 
 
-# A blank is no flag: the field list reads it as N, but what senders leave blank they mostly never
-# asked. DOES_NOT_APPLY would then be a claim that nobody made, and would overwrite at each import
-# what a person set in the admin. An N is weak evidence as well, yet somebody wrote it; where it is
-# what a program writes by itself, the sender's setting "N" says so.
+# A blank is no flag. The field list reads it as N, but mostly the sender of a blank does not know.
+# DOES_NOT_APPLY would then be a false claim, and each import would overwrite the value that a
+# person set in the admin. An N is weak evidence too, but somebody wrote it. If a program writes it
+# by default, the sender's flag "N" can be set to ignore it.
 def flag(text: str) -> str:
     """Return APPLIES or DOES_NOT_APPLY.
 
     Raises:
-        Unreadable: it says neither.
+        Unreadable: the text is neither yes nor no.
     """
     return "APPLIES" if parsing.yes_or_no(text) else "DOES_NOT_APPLY"
 
@@ -65,7 +65,7 @@ def is_no(text: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether a text is how people write that there is no value: "auf Anfrage", "-"."""
+    """Return whether a text means that there is no value, such as "auf Anfrage" or "-"."""
     return text.lower().strip(" .-\u2013") in NO_VALUE
 
 
@@ -73,7 +73,7 @@ def says_nothing(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return a text without HTML: tags that end a line are line breaks, entities characters."""
+    """Return a text without HTML. Tags that end a line become line breaks, entities characters."""
     if "\\" in text:
         text = _WRITTEN_BREAK.sub("\n", text)
     if "<" in text:
@@ -89,13 +89,13 @@ def in_one_line(text: str) -> str:
 
 
 def in_lines(text: str) -> str:
-    """Return a text of several lines without HTML; no line begins or ends with a blank."""
+    """Return a text of several lines without HTML and without blanks around the lines."""
     text = plain(text.replace("\r\n", "\n").replace("\r", "\n"))
     return _EMPTY_LINES.sub("\n\n", "\n".join(map(str.strip, text.split("\n"))))
 
 
 def loses(text: str) -> bool:
-    """Return whether HTML in a text holds what `plain` leaves out: a link or a picture."""
+    """Return whether `plain` loses a link or a picture of the text."""
     return "<" in text and any(tag[2].lower() in {"a", "img"} for tag in _TAG.finditer(text))
 
 
@@ -112,7 +112,7 @@ def _of_tag(tag: re.Match[str]) -> str:
 
 
 def person(text: str) -> tuple[str, str]:
-    """Return given and family name without a salutation; all is the family name if unsure."""
+    """Return given name and family name, without a salutation. If unsure, all is family name."""
     if len(text) > _MAX_NAME:
         return "", text
     name = _SALUTATION.sub("", text)
@@ -123,10 +123,10 @@ def person(text: str) -> tuple[str, str]:
 
 
 def country(text: str) -> str:
-    """Return the code of a country that may be written in words or small letters."""
+    """Return the code of a country that is written in words or small letters."""
     return COUNTRIES.get(text.lower(), text.upper())
 
 
 def currency(text: str) -> str:
-    """Return the code of a currency that may be written as people write it."""
+    """Return the code of a currency that people write in another way, such as "Fr."."""
     return CURRENCIES.get(text.lower(), text.upper())

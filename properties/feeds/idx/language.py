@@ -1,6 +1,6 @@
-"""Pure: in which language the texts of an IDX file are, which the format does not say.
+"""Pure: guess the language of the texts of an IDX file, which the format does not name.
 
-Only a warning comes of it: a person sets the language of the sender.
+The guess only leads to a warning: a person sets the language of the sender.
 """
 
 import re
@@ -25,23 +25,23 @@ _CANTONS = {
 _LANGUAGE_IN = {name.casefold(): code for code, names in _CANTONS.items() for name in names.split()}
 _WORD = re.compile(r"[^\W\d_]+")
 _UMLAUT = re.compile("[äöüß]")
-_LOOKED_AT = 2_000  # characters of a text
-_LEAST = 2  # words, and twice as many as of any other language
-_NAMED = 5  # cantons
+_LOOKED_AT = 2_000  # characters of a text that are searched
+_LEAST = 2  # words of a language, and twice as many as of any other language
+_NAMED = 5  # cantons in a warning
 
 
 class Languages:
-    """Counts in which language the texts of a file seem to be, and where."""
+    """Counts the likely languages of the texts of a file, and their cantons."""
 
     def __init__(self) -> None:
         self._records: Counter[str] = Counter()
         self._cantons: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def meet(self, text: str, canton: str) -> None:
-        """Count the texts of one more record: their words decide.
+        """Count the texts of one more record by the language of their words.
 
-        Where they have none that is known, the canton of the object does; a text that says nothing
-        in a canton of several languages is not counted.
+        Without a known word, the canton of the object decides. If the canton has several languages
+        too, the record is not counted.
         """
         found = _found(text)
         code = _clear(found) if found else _LANGUAGE_IN.get(canton.casefold(), "")
@@ -51,7 +51,11 @@ class Languages:
                 self._cantons[code][canton] = None
 
     def warnings(self, language: str) -> Iterator[FileWarning]:
-        """Yield what does not seem to be in the language that the texts are taken for."""
+        """Yield a warning for each other language that the texts seem to be in.
+
+        Args:
+            language: the language that the sender is set to.
+        """
         total = self._records.total()
         for code, count in self._records.most_common():
             if code == language:
@@ -64,13 +68,13 @@ class Languages:
 
 
 def _found(text: str) -> Counter[str]:
-    """Return how many words of each language a text has; only German has such letters."""
+    """Return the number of words of each language in a text. Only German has umlauts."""
     words = _WORD.findall(text[:_LOOKED_AT].lower())
     codes = (_LANGUAGE_OF.get(w) or ("de" if _UMLAUT.search(w) else "") for w in words)
     return Counter(filter(None, codes))
 
 
 def _clear(found: Counter[str]) -> str:
-    """Return the language that words give away; "" where they do not."""
+    """Return the language with clearly the most words; "" if there is none."""
     (best, count), (_, second) = [*found.most_common(2), ("", 0)][:2]
     return best if count >= _LEAST and count >= 2 * second else ""

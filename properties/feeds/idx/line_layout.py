@@ -1,7 +1,7 @@
-"""How the lines of an IDX file are cut into columns: decided for the file, never by one line.
+"""Split the lines of an IDX file into columns, by a layout that is decided for the whole file.
 
-A `#` in a text moves every later column by one, and one line cannot show that. So a first pass over
-the file counts the columns of all lines; a line of another count than its file's is refused.
+A `#` in a text moves every later column by one, and a single line cannot show that. So a first pass
+counts the columns of all lines. A line with another number of columns than its file is refused.
 """
 
 import re
@@ -24,7 +24,7 @@ _BEGINS = VERSION.encode()[:3]
 # Some programs write the names of the columns first, in the order of the field list.
 HEADER = b"version#sender_id#object_category#object_type#offer_type#ref_property#ref_house#"
 _BOM = b"\xef\xbb\xbf"
-_NOTHING = b" \t\r\n\x00\x1a"  # of a line without a record; 1A is how DOS ends a file
+_NOTHING = b" \t\r\n\x00\x1a"  # bytes of a line without a record; DOS ends a file with 1A
 # The # of &#39; is no separator: no column begins with a number and a semicolon.
 _NUMERIC = r"(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});"
 _SEPARATOR = re.compile(rf"(?<!&)#|(?<=&)#(?!{_NUMERIC})")
@@ -35,18 +35,18 @@ Numbered = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What holds for all lines of a file.
+    """The layout of all lines of a file.
 
     Attributes:
-        is_ended: each column is ended by a `#`, so that each line has one at its end.
-        has_agencies: its objects are of several agencies.
+        is_ended: whether a `#` ends each column, also the last one of a line.
+        has_agencies: whether the objects belong to several agencies.
     """
 
     is_ended: bool = False
     has_agencies: bool = False
 
     def fault(self, cells: list[str]) -> str | None:
-        """Return why a line does not fit its file: another count of columns, or moved ones."""
+        """Return why a line does not fit its file: its number of columns, or moved columns."""
         is_ended = self.is_ended and not cells[-1].strip()
         count = len(cells) - is_ended
         if count > WIDTH:
@@ -64,8 +64,11 @@ class Layout:
 def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
     """Yield the bytes of each record, with the number of its first line.
 
-    A line that does not begin as a record goes on with a record that lacks columns: that is a line
-    break in a text. NotAFeed for a record longer than MAX_LINE.
+    A text can contain a line break. So a line that does not begin like a record continues the
+    record before it, if that still lacks columns.
+
+    Raises:
+        NotAFeed: a record is longer than MAX_LINE.
     """
     begun, parts, size, columns = 0, list[bytes](), 0, 0
     for number, line in _physical_lines(file, name):
@@ -97,7 +100,7 @@ def _physical_lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
 
 
 def width(record: bytes) -> int:
-    """Return how many columns a record has."""
+    """Return the number of columns of a record."""
     if b"&#" in record:
         return 1 + len(_SEPARATOR_BYTES.findall(record))
     return 1 + record.count(b"#")
@@ -109,10 +112,13 @@ def split(text: str) -> list[str]:
 
 
 def survey(path: Path, *, with_agencies: bool) -> Layout:
-    """Read a file once and return its layout; NotAFeed as `lines` raises it.
+    """Read a file once and return its layout.
 
-    The count that more lines have is the file's. On a tie it is that of the field list, for a line
-    with one more is then refused, which loses less than a moved column.
+    The majority of the lines decides the number of columns. On a tie it is the number of the field
+    list: a line with one more column is then refused, which is better than moved columns.
+
+    Raises:
+        NotAFeed: see `lines`.
     """
     counts: Counter[bool] = Counter()
     agencies = {is_ended: _Agencies(Layout(is_ended)) for is_ended in (False, True)}
@@ -130,7 +136,7 @@ def survey(path: Path, *, with_agencies: bool) -> Layout:
 
 
 class _Agencies:
-    """Finds out whether the objects of a file are of several agencies."""
+    """Finds out whether the objects of a file belong to several agencies."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -155,7 +161,7 @@ class _Agencies:
 
 
 def reference(cell: str) -> str:
-    """Return a reference; the field list takes the word null for none."""
+    """Return a reference; "" for the word null, as in the field list."""
     text = cell.strip()
     return "" if text.lower() == "null" else text
 
@@ -163,19 +169,20 @@ def reference(cell: str) -> str:
 def decode(line: bytes) -> str:
     """Return a line as text.
 
-    The format asks for ISO-8859-1, senders write ISO-8859-15, Windows-1252 and UTF-8 as well. A
-    line that is valid UTF-8 is hardly ever anything else. Windows-1252 has all of ISO-8859-1 that
-    people see; of ISO-8859-15 the euro is told apart, since nobody writes the sign that ISO-8859-1
-    has in its place, and the rest is not: the half in "4½ Zimmer" is there much oftener.
+    The format requires ISO-8859-1, but senders write ISO-8859-15, Windows-1252 and UTF-8 too. A
+    line that is valid UTF-8 is hardly ever in another encoding. Windows-1252 has all printable
+    characters of ISO-8859-1. Of the characters of ISO-8859-15 only the euro is recognised: nobody
+    uses the sign that ISO-8859-1 has in its place. The others are read as ISO-8859-1, because the
+    half in "4½ Zimmer" is much more frequent.
     """
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:
-        # The five bytes that are nothing in Windows-1252 are control characters: dropped.
+        # Five bytes are undefined in Windows-1252. They are control characters, and are dropped.
         return line.decode("cp1252", errors="ignore").replace("\u00a4", "€")
 
 
-# Columns whose values are like those of no neighbour, and what their values are like.
+# Columns whose values differ from those of their neighbours, and a test for such a value.
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+\.(?!png|jpe?g|gif|svg|webp)[a-z]{2,}", re.IGNORECASE)
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
 _UNITS = frozenset().union(*PRICE_UNITS.values())
@@ -191,7 +198,7 @@ _MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
 
 
 def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
-    """Return a message if the value of a column is in its neighbour, else None."""
+    """Return a message if the value of a column is in a neighbouring column, else None."""
     before, own, after = cells[number - 1 : number + 2]
     if not (before or after) or (own and looks(own.strip())):
         return None

@@ -11,7 +11,7 @@ from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
-# Characters that no database can store; tab and line breaks are text.
+# Characters that no database can store; tab and line breaks belong to texts.
 _CONTROL = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _CLEANED = "characters that no database can keep were removed"
 
@@ -20,8 +20,8 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the records of a file, which is read twice: see `line_layout`.
 
     Raises:
-        NotAFeed: it is another version, has an endless line, or its sender's flags name what is
-            not there. Truncated: it breaks off after records.
+        NotAFeed: the file has another version or an endless line, or the sender's flags name an
+            unknown column or field. Truncated: the file breaks off after some records.
     """
     _check_version(path)
     found = line_layout.survey(path, with_agencies=profile.reference == object_reference.AUTO)
@@ -46,7 +46,7 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _check_version(path: Path) -> None:
-    """Raise NotAFeed for a file that does not begin with the version that is read."""
+    """Raise NotAFeed for a file that does not begin with our version."""
     with path.open("rb") as file:
         for _, raw in line_layout.lines(file, path.name):
             version = line_layout.decode(raw).split("#", 1)[0].strip()

@@ -1,10 +1,10 @@
-"""Where the columns of one sender lead: the table of the format, and what its setting changes.
+"""The fields that the columns of one sender set: the table of the format, and the sender's flags.
 
-Programs use the same column for different things, so a sender's `flags` may say
+Programs use the same column for different things, so a sender's `flags` can have these entries:
 
 COLUMN: path       the column sets this field: {"gardenhouse": "characteristics.hasGarden"}
 COLUMN: ""         the column is set aside
-N: ""              an N or 0 of a flag says nothing: the program writes it for what nobody asked
+N: ""              an N or 0 of a flag is ignored: the program writes it by default
 GARDEN: PLOT       a word of object_category is this propertyType, or this propertyCategories
 """
 
@@ -29,7 +29,7 @@ _BY_KIND = {
 
 
 class Way(NamedTuple):
-    """A column, with each path that it sets."""
+    """A column with the paths that it sets."""
 
     name: str
     read: As
@@ -37,15 +37,15 @@ class Way(NamedTuple):
 
 
 class BadFlags(ValueError):
-    """The flags of a sender name something that does not exist; the message names it."""
+    """The flags of a sender name something that does not exist. The message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """The columns in their order, and which words mean something else.
+    """The columns in their order, and the words that the sender defines.
 
     Attributes:
-        no_counts: an N of a flag is DOES_NOT_APPLY.
+        no_counts: whether an N of a flag means DOES_NOT_APPLY.
         words: object_category to propertyType or propertyCategories.
         name_of: path to the name of the column that sets it.
     """
@@ -57,7 +57,11 @@ class Mapping:
 
 
 def mapping(flags: dict[str, str]) -> Mapping:
-    """Return the columns of a sender; BadFlags where its flags name what is not there."""
+    """Return the mapping of a sender.
+
+    Raises:
+        BadFlags: a flag names an unknown column or field, or a column with a rule of its own.
+    """
     columns = {column.name: column for column in COLUMNS}
     words = {}
     for name, target in flags.items():
@@ -75,7 +79,7 @@ def mapping(flags: dict[str, str]) -> Mapping:
 
 
 def is_type(word: str) -> bool:
-    """Return whether a word is a propertyType, and not only a category."""
+    """Return whether a word is a propertyType."""
     return word in _TYPES
 
 
@@ -90,7 +94,7 @@ def _column(column: IdxColumn, path: str) -> IdxColumn:
 
 
 def _reading(found: Field) -> As | None:
-    """Return how a column is read that sets a field; None where it cannot."""
+    """Return how a column for this field is read; None if no column can set it."""
     if found.path in _LINKS:
         return As.LINK
     if found.is_characteristic:

@@ -1,1 +1,1 @@
-"""SwissRETS, JSON and XML: what is read and written. No database."""
+"""Readers and a writer for SwissRETS, JSON and XML. They need no database."""

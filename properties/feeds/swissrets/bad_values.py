@@ -1,4 +1,4 @@
-"""Take the bad values out of what was read of a record, so that the rest of it is imported."""
+"""Remove invalid values so that the rest of the record can be imported."""
 
 import re
 from collections import defaultdict
@@ -9,27 +9,27 @@ from crm_sync.text import quoted
 from properties.catalog import FieldFault
 from properties.feeds.swissrets import vocabulary
 
-LONGEST = 300  # characters of a warning: a fault names the value, which may be long
+LONGEST = 300  # characters of a warning, which may quote a long value
 _STEP = re.compile(r"[^.\[\]]+")
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _VARIANT = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 
-Steps = tuple[str | int, ...]  # names of members, numbers of items
-Aside = dict[str, Any]  # what was set aside, by its path in the feed
+Steps = tuple[str | int, ...]  # names of members and numbers of items
+Aside = dict[str, Any]  # the values set aside, by their path in the feed
 
 
 def faulty_values(
     document: dict[str, Any], faults: Iterable[FieldFault]
 ) -> tuple[Aside, list[str]]:
-    """Take each faulty value out of a document; returns them, and for each the reason.
+    """Remove the invalid values of a document; return them and a warning for each.
 
-    What lacks a member goes as a whole: a position in degrees with one of two numbers is none.
+    An object that lacks a required member is removed as a whole: a latitude needs its longitude.
     """
     aside: Aside = {}
     words: defaultdict[str, list[Any]] = defaultdict(list)
     warnings: list[str] = []
     gone: set[Steps] = set()
-    for fault in reversed(list(faults)):  # from behind, so that no item of a list moves
+    for fault in reversed(list(faults)):  # backwards, so that no item of a list moves
         steps = at = _steps(fault.path)
         if any(steps[:end] in gone for end in range(1, len(steps) + 1)):
             continue
@@ -38,7 +38,7 @@ def faulty_values(
         if not steps:
             continue
         name, value = _source(steps), _at(document, steps)
-        if isinstance(steps[-1], int) and not isinstance(value, dict):  # one word of several
+        if isinstance(steps[-1], int) and not isinstance(value, dict):  # one word of a list
             name = _source(steps[:-1])
             words[name].append(value)
         else:
@@ -50,15 +50,14 @@ def faulty_values(
 
 
 def located(fault: FieldFault) -> str:
-    """Return a fault in words, under its place in the feed."""
+    """Return the message of a fault with its path in the feed."""
     return f"{_source(_steps(fault.path))}: {fault.message}"
 
 
 def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
-    """Bring the languages of the localizations to two small letters; returns what was not so.
+    """Reduce the language codes to two small letters; return the changed values and the warnings.
 
-    `de-CH` is read as `de`. A text in a language that another one has already, or in none that is
-    known, is set aside.
+    `de-CH` is read as `de`. A text is set aside if its language is unknown or another text has it.
     """
     texts = raw.get("localizations")
     items = [one for one in texts if isinstance(one, dict)] if isinstance(texts, list) else []
@@ -77,7 +76,7 @@ def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
                 warnings.append(f"{path}: {quoted(said)} is read as {quoted(code)}")
         else:
             aside |= {f"localizations[{index}]": dict(item)}
-            item.clear()  # and keeps its place, so the numbers of the others stay
+            item.clear()  # the empty item remains, so that the other numbers stay right
             is_known = variant or _is_language(said)
             why = "is the language of another text" if is_known else "is no language"
             warnings.append(f"{path}: {quoted(said)} {why}, so its text is set aside"[:LONGEST])
@@ -89,7 +88,7 @@ def _is_language(code: Any) -> bool:
 
 
 def _steps(path: str) -> Steps:
-    """Cut `prices.additionalOffers[0].type` into its names and numbers."""
+    """Split `prices.additionalOffers[0].type` into its names and numbers."""
     return tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(path))
 
 
@@ -103,7 +102,7 @@ def _at(holder: Any, steps: Steps) -> Any:
 
 
 def _take(document: Any, steps: Steps) -> Steps:
-    """Take a value out, with all that would be empty without it; returns what went."""
+    """Remove a value and the containers that become empty; return the path that was removed."""
     holder = _at(document, steps[:-1])
     holder.pop(steps[-1])
     return steps if holder or len(steps) == 1 else _take(document, steps[:-1])
@@ -120,7 +119,7 @@ def _source(steps: Steps) -> str:
     return path
 
 
-# The longest path first: `seller.inquiryEmail` is not found in `seller`.
+# The longest path first, so that `seller.inquiryEmail` is found before `seller`.
 _SOURCES = sorted(
     (
         *((target, source) for source, target in vocabulary.MOVED),

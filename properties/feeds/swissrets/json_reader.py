@@ -1,7 +1,7 @@
 """Read SwissRETS JSON 3.x as a stream: one record in memory at a time.
 
-`ijson.items` would be shorter, but with the weight of a record, its numbers and the names that are
-twice it takes longer than to build a record of the events of the parser.
+`ijson.items` would be shorter. But with the checks for weight, numbers and repeated names it is
+slower than building each record from the events of the parser.
 """
 
 import math
@@ -25,8 +25,8 @@ CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
-Built = tuple[Any, list[str]]  # an item, and the names that one object of it has twice
-# A word in the parser's message, and what a person can understand.
+Built = tuple[Any, list[str]]  # an item, and the names that are repeated within an object of it
+# A word in the parser's message, and a text for people.
 _MISTAKES = {
     "premature": limits.ENDS_EARLY,
     "incomplete": limits.ENDS_EARLY,
@@ -37,7 +37,11 @@ _MEMBER = 2  # a member of a property, counted from the list of properties
 
 
 def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
+    """Yield the properties of a file.
+
+    Raises:
+        NotAFeed: the file cannot be read. Truncated: it breaks off after some records.
+    """
     survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
     intake = SwissretsRecordReader(survey, profile)
@@ -58,7 +62,7 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _survey(path: Path) -> Survey:
-    """Return the survey of a file; if it breaks off, the reading reports that."""
+    """Return the survey of a file. If the file breaks off, the reading reports it later."""
     survey = Survey()
     surveyor = _Surveyor(path.name, "projects", "project")
     try:
@@ -75,8 +79,8 @@ def _survey(path: Path) -> Survey:
 
 
 def _items(path: Path, builder: "_Builder") -> Iterator[Built]:
-    """Yield what a builder builds of a file; JSONError behind the items before it."""
-    parser = ijson.basic_parse_coro(builder)  # as floats, one that is too large breaks the file
+    """Yield the items of a file; raise JSONError after the items before the mistake."""
+    parser = ijson.basic_parse_coro(builder)  # no floats: too large a float would break the file
     with path.open("rb") as file:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
@@ -91,7 +95,7 @@ def _items(path: Path, builder: "_Builder") -> Iterator[Built]:
 
 
 def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
-    """Give the parser a piece of the file, or its end; return what is wrong with it."""
+    """Pass a piece of the file, or its end, to the parser; return the error, if any."""
     try:
         if chunk:
             parser.send(chunk)
@@ -99,13 +103,13 @@ def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
             parser.close()
     except ijson.JSONError as error:
         return error
-    except UnicodeDecodeError as error:  # half a character that the library lets through
+    except UnicodeDecodeError as error:  # an incomplete character that the library does not detect
         return ijson.JSONError(str(error))
     return None
 
 
 def _number(value: int | Decimal) -> int | float | str:
-    """Return a number as the catalog has it; as a text where no float holds it."""
+    """Return a number as the catalog needs it, or as text if it fits no float."""
     if isinstance(value, int):
         return value if value.bit_length() < BITS else written(value)
     number = float(value)
@@ -113,21 +117,21 @@ def _number(value: int | Decimal) -> int | float | str:
 
 
 class _Builder:
-    """The target of the parser: builds the items of one top-level list, within bounds.
+    """The target of the parser: builds the items of one top-level list, within limits.
 
-    What is built is weighed while it grows, with its path: no longer path is made of it later.
+    Each value is weighed with its path when it is added.
     """
 
     def __init__(self, file_name: str, wanted: str, what: str) -> None:
         self._file_name = file_name
         self._wanted = wanted
         self._what = what
-        self.is_there = False  # the list, empty or not
+        self.is_there = False  # whether the file has the list
         self._depth = 0
         self._name = ""
         self._in_root = self._in_list = False
-        # Of the item under way: what holds the next value, how long the path to that is, and the
-        # same of all that is open around it.
+        # Of the current item: the container of the next value, the length of the path to it, and
+        # the same for all open containers around it.
         self._holder: Any = None
         self._path = 0
         self._open: list[tuple[Any, int]] = []
@@ -140,11 +144,11 @@ class _Builder:
 
     @property
     def is_building(self) -> bool:
-        """Whether an item is under way."""
+        """Whether an item is incomplete."""
         return bool(self._open)
 
     def send(self, event: tuple[str, Any]) -> None:
-        """Take an event: a name, a value, or the beginning or end of an object or list."""
+        """Handle an event: a name, a value, or the beginning or end of an object or list."""
         kind, value = event
         self._silence = 0
         if kind == "map_key":
@@ -162,13 +166,13 @@ class _Builder:
             self._put(value, len(value) if isinstance(value, str) else 0)
 
     def watch(self, size: int) -> None:
-        """Count the bytes that led to nothing, before one giant text fills the memory."""
+        """Count the bytes without an event, so that one giant text cannot fill the memory."""
         self._silence += size
         if self._silence > limits.MAX_RECORD:
             raise self._refusal(limits.RECORD)
 
     def taken(self) -> Iterator[Built]:
-        """Yield the items that are ready, and forget them."""
+        """Yield and remove the finished items."""
         while self._ready:
             yield self._ready.popleft()
 
@@ -197,13 +201,13 @@ class _Builder:
             self._in_list = False
 
     def _put(self, value: Any, size: int) -> int:
-        """Put a value where it belongs; returns how long the path to it is."""
+        """Add a value to its container; return the length of its path."""
         path = self._path + 1
         if not self._open:
             self._number += 1
             self._weight = 0
             self._twice = []
-            if not isinstance(value, dict | list):  # no record, but the reader says so
+            if not isinstance(value, dict | list):  # no record: the reader refuses it
                 self._ready.append((value, []))
         elif isinstance(self._holder, dict):
             if self._name in self._holder:
@@ -223,15 +227,15 @@ class _Builder:
 
 
 class _Surveyor(_Builder):
-    """Builds the projects, and of the properties takes nothing but their references."""
+    """Builds the projects, and counts the references of the properties."""
 
     def __init__(self, file_name: str, wanted: str, what: str) -> None:
         super().__init__(file_name, wanted, what)
         self.references: Counter[str] = Counter()
-        self._level = 0  # how deep in the properties; 1 is their list
+        self._level = 0  # depth within the properties; 1 is their list
 
     def send(self, event: tuple[str, Any]) -> None:
-        """Take an event, and pass on what is no property."""
+        """Handle an event; pass events outside the properties on."""
         kind, value = event
         if self._level == 0:
             is_list = kind == "start_array" and self._depth == 1 and self._in_root

@@ -1,4 +1,4 @@
-"""Write documents as SwissRETS JSON 3.x by the tables that read it; report what is not written."""
+"""Write documents as SwissRETS JSON 3.x, with the readers' tables; report the values left out."""
 
 import copy
 import json
@@ -15,22 +15,22 @@ from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 from properties.feeds.table.table_writer import Document, Unsaid, Written
 
-# Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-Mqs-Bau.
+# Labels with capitals, unlike the other words: Minergie-A, Minergie-Mqs-Bau.
 _LABELS = {one: one.title().replace("_", "-") for one in enums.MINERGIE_LABELS}
 
-# A unit belongs to a project with units of its own, which we do not know: it would be refused.
+# A unit must belong to a project that lists it. We do not know the project: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
-VERSION = "0.1.0"  # of our software; the format requires one
+VERSION = "0.1.0"  # of our software; the format requires it
 _NO_PLACE = "SwissRETS has no place for this"
 _OTHERWISE = "SwissRETS would read this back as another value"
-_STRICT = Profile(lenient=False)  # a file of ours holds nothing that must be set aside
-WHOLE = ""  # the path that means the whole property, if it cannot be written at all
+_STRICT = Profile(lenient=False)  # a file of ours has no invalid values
+WHOLE = ""  # the path for a property that cannot be written at all
 
 
 def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> Iterator[Written]:
-    """Write a SwissRETS file; yields after each document what could not be written of it.
+    """Write a SwissRETS file; after each document, yield its values that could not be written.
 
-    A property that SwissRETS would not take is left out: its only entry is at WHOLE.
+    A property that SwissRETS would refuse is left out. Its entries have the path WHOLE.
     """
     with path.open("w", encoding="utf-8") as file:
         generator = {"name": "crm-sync", "version": VERSION}
@@ -48,7 +48,7 @@ def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> I
 
 
 def to_swissrets(document: Document) -> Document:
-    """Return a document in the shape of SwissRETS JSON 3.x, as far as that has a place for it."""
+    """Return a document as a record of SwissRETS JSON 3.x, with the values that fit there."""
     rest = copy.deepcopy(document)
     record: Document = {"id": document.get("objectReferenceId")}
     for source, target in vocabulary.MOVED:
@@ -63,7 +63,7 @@ def to_swissrets(document: Document) -> Document:
         known = catalog.find(path)
         if known is not None and known.source is not NameSource.INFERRED:
             _put(record, path, _spelled(path, flag))
-    # Required, and may have an empty text, which is read back as no text.
+    # A title is required. It may be empty, and is then read back as no text.
     said = {"languageCode": USUAL.language, "title": document.get("title", "")}
     texts = record.setdefault("localizations", [said])
     for text in texts if isinstance(texts, list) else []:
@@ -75,7 +75,7 @@ def to_swissrets(document: Document) -> Document:
 
 
 def _lost(document: Document, record: Document) -> Unsaid:
-    """Read a record back, and return where that is not what was written."""
+    """Read a record back; return the paths at which it differs, with the reasons."""
     taken = SwissretsRecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
     if isinstance(taken, Refusal):
         return [(WHOLE, reason) for reason in taken.reasons]
@@ -88,7 +88,7 @@ def _lost(document: Document, record: Document) -> Unsaid:
 
 
 def _spelled(path: str, value: Any) -> Any:
-    """Return a value with its constants in SwissRETS words, and without what nobody knows."""
+    """Return a value with its constants as SwissRETS words, without members without a field."""
     known = catalog.find(path)
     if known is None or value is None:
         return None
@@ -121,7 +121,7 @@ def _pop(rest: Document, path: str) -> Any:
 
 
 def _put(record: Document, path: str, value: Any) -> None:
-    """Set a value, merging with an object that is already there; None sets nothing."""
+    """Set a value, or merge it into an existing object; None sets nothing."""
     if value is None:
         return
     *parents, name = path.split(".")

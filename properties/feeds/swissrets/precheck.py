@@ -1,8 +1,8 @@
-"""Whether the records of a file can be read without a survey, by a search in its bytes.
+"""Search the bytes of a file to decide whether it can be read without a survey.
 
-Most files repeat no reference and name no project. To parse each twice would nearly double the cost
-of a nightly feed, and a search for a few words costs a hundredth of that. In doubt there is a
-survey.
+Most files repeat no reference and name no project. Parsing each file twice would nearly double the
+cost of a nightly feed. A search for a few words costs a hundredth of that. In doubt, a survey is
+made.
 """
 
 import re
@@ -17,9 +17,9 @@ class Signs(NamedTuple):
     """How a format writes references and projects.
 
     Attributes:
-        name: how a reference begins.
-        reference: the same with its value, as far as its bytes are the value itself.
-        doubts: what requires a survey wherever it occurs.
+        name: the beginning of a reference.
+        reference: a reference whose value has no escapes.
+        doubts: the patterns that require a survey.
     """
 
     name: re.Pattern[bytes]
@@ -30,7 +30,7 @@ class Signs(NamedTuple):
 JSON = Signs(
     re.compile(rb'"referenceId"'),
     re.compile(rb'"referenceId"\s*:\s*"([ !#-\[\]-~]*)"'),
-    # The last: a name could be spelled with escapes for its letters.
+    # The last one finds names whose letters are escaped.
     (re.compile(rb'"projects"'), re.compile(rb"\\u00(?:49|[67])")),
 )
 XML = Signs(
@@ -42,7 +42,7 @@ XML = Signs(
 
 
 def is_plain(path: Path, signs: Signs) -> bool:
-    """Return whether a file certainly names no project and repeats no reference."""
+    """Return whether a file certainly has no project and no repeated reference."""
     seen: set[bytes] = set()
     with path.open("rb") as file:
         block = file.read(BLOCK)
@@ -58,7 +58,7 @@ def is_plain(path: Path, signs: Signs) -> bool:
 
 
 def _are_new(block: bytes, end: int, signs: Signs, seen: set[bytes]) -> bool:
-    """Add the references that begin before `end`; False if one repeats or cannot be read."""
+    """Add the references that begin before `end`; return False if one repeats or is unreadable."""
     for name in signs.name.finditer(block):
         if name.start() >= end:
             return True

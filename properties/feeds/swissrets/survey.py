@@ -1,6 +1,6 @@
-"""What must be known of a whole file before its first record is read.
+"""The facts of a whole file that are needed before its first record is read.
 
-A record may point to a unit that comes later, and a reference that comes twice names nothing.
+A record may point to a unit that comes later. A reference that is repeated names no property.
 """
 
 from collections import Counter, defaultdict
@@ -10,14 +10,14 @@ from typing import Any
 
 from properties.feeds.records import FileWarning
 
-MOST = 100  # units that are named; a file may repeat all it has
+MOST = 100  # warnings about single units, and characters of a reference in them
 
 
 @dataclass
 class Survey:
-    """The units of all projects of a file, and how often each reference names a property.
+    """The units of all projects of a file, and the number of properties for each reference.
 
-    `checks_units` is False for JSON without projects, where a property may name any unit.
+    `checks_units` is False for JSON without projects: there a property may name any unit.
     """
 
     units: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -30,7 +30,7 @@ class Survey:
             self.references[str(reference).strip()] += 1
 
     def add_project(self, project: Any) -> None:
-        """Note the units of a project; both formats, in the shape of JSON."""
+        """Add the units of a project of either format, in the shape of JSON."""
         if not isinstance(project, dict):
             return
         own, units = project.get("referenceId"), project.get("units")
@@ -39,7 +39,7 @@ class Survey:
                 self.units[str(reference)].append("" if own is None else str(own))
 
     def project_of(self, unit: str) -> str | None:
-        """Return the project of a unit; None where it has none, or several."""
+        """Return the project of a unit; None if the unit has none or several."""
         projects = set(self.units.get(unit, ()))
         return projects.pop() or None if len(projects) == 1 else None
 
@@ -48,7 +48,7 @@ class Survey:
         return self.references[str(reference).strip()] > 1
 
     def warnings(self) -> Iterator[FileWarning]:
-        """Yield a warning for each reference that several units have."""
+        """Yield a warning for each reference that several units share."""
         repeated = [unit for unit, projects in self.units.items() if len(projects) > 1]
         for unit in repeated[:MOST]:
             several = len(set(self.units[unit])) > 1

@@ -1,7 +1,7 @@
 """Convert one SwissRETS record to the platform's names, or refuse it with the reasons.
 
-What a table of `vocabulary` moves is taken out of the record; what is left at the end has no home
-in the property model.
+The tables of `vocabulary` move values from the record to the document. The values that remain in
+the record have no field in the property model.
 """
 
 from collections import defaultdict
@@ -25,9 +25,11 @@ from properties.feeds.swissrets.survey import Survey
 
 @dataclass
 class SwissretsRecordReader:
-    """Converts the records of one file; remembers the ids and references of earlier ones.
+    """Converts the records of one file, and remembers their ids and references.
 
-    `survey` is what was found in the whole file before; `profile` says what becomes of bad values.
+    Attributes:
+        survey: the units and references of the whole file.
+        profile: the settings of the sender, for example for invalid values.
     """
 
     survey: Survey = field(default_factory=Survey)
@@ -35,15 +37,15 @@ class SwissretsRecordReader:
     _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def take(self, raw: Any, position: str, twice: Iterable[str] = ()) -> Record | Refusal:
-        """Return one record of the file, or why it is refused; `raw` is used up.
+        """Return one record of the file, or its refusal. `raw` is modified.
+
+        A record is refused if it lacks a value that the schemas require, repeats a reference,
+        points to a missing unit, has a text that is too long for any field, or has a reference that
+        the platform would refuse (§4.6, §7). Any other invalid value is set aside with a warning,
+        or refuses its record if the profile is not lenient.
 
         Args:
-            twice: names that one object of it has twice, of which the last counts.
-
-        Refused: without what the schemas require, with a reference that came before, pointing to a
-        unit that is not there, with a text that is too long for any field, or under a reference
-        that the platform would refuse (§4.6, §7). Any other bad value is set aside and told, or
-        refuses its record where the profile says so.
+            twice: names that are repeated within one object; the last value counts.
         """
         if not isinstance(raw, dict):
             return Refusal(position, None, ["the record is not an object"])
@@ -83,9 +85,10 @@ class SwissretsRecordReader:
     def _read(
         self, raw: dict[str, Any]
     ) -> tuple[dict[str, Any], Aside, list[str], list[FieldFault]]:
-        """Move all that has a home into a document, and what is bad aside.
+        """Move the values that have a field into a document, and set invalid values aside.
 
-        Returns the document, what was set aside and why, and the faults that refuse the record.
+        Returns:
+            the document, the values set aside, the warnings, and the faults that refuse the record.
         """
         aside, warnings = language_variants(raw) if self.profile.lenient else ({}, [])
         reference, record_id = raw.get("referenceId"), raw.get("id")
@@ -100,7 +103,7 @@ class SwissretsRecordReader:
         bad = [fault for fault in faults if fault.path != "objectReferenceId"]
         while bad and self.profile.lenient:
             more, reasons = faulty_values(document, bad)
-            if not more:  # nothing is there to be taken out, so these refuse the record
+            if not more:  # no value to remove, so these faults refuse the record
                 break
             aside, warnings = aside | more, warnings + reasons
             faults = catalog.validate_document(document)
@@ -124,7 +127,7 @@ class SwissretsRecordReader:
         return []
 
     def _repeated_id(self, record_id: Any) -> list[str]:
-        """Return a warning about the id of an earlier record, which the schemas allow."""
+        """Return a warning if an earlier record has the same id, which the schemas allow."""
         if str(record_id) in self._seen["id"]:
             return [f'id "{record_id}" is that of an earlier record, too']
         self._seen["id"].add(str(record_id))
@@ -147,14 +150,16 @@ class SwissretsRecordReader:
         _move(raw, _CHARACTERISTICS, document, zone)
         parent = document.get("parentRealtyReferenceId")
         if parent is not None and parent == document.get("objectReferenceId"):
-            raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
+            raw["unitReferenceId"] = document.pop(
+                "parentRealtyReferenceId"
+            )  # it cannot be its own parent
         return document
 
 
 def _missing(raw: dict[str, Any]) -> Iterator[str]:
-    """Yield what the schemas require of a record and it has not.
+    """Yield a message for each required value that the record lacks.
 
-    A reference may be an empty text: then that of another standard replaces it.
+    An empty reference is allowed: the reference of another standard then replaces it.
     """
     for path in vocabulary.REQUIRED:
         value: Any = raw
@@ -174,7 +179,7 @@ def _missing(raw: dict[str, Any]) -> Iterator[str]:
 
 
 class _Way(NamedTuple):
-    """From one path to another, each cut into its last segment and those before it."""
+    """A source path and a target path, each split before its last segment."""
 
     holders: tuple[str, ...]
     name: str
@@ -195,7 +200,7 @@ _CHARACTERISTICS = _way("characteristics", "characteristics")
 
 
 def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any], zone: tzinfo) -> None:
-    """Move one value to its place; if that does not exist or is taken, it stays in the record."""
+    """Move one value to its field. It stays in the record if there is no field or it is set."""
     holders, name, target, parent, member = way
     holder: Any = raw
     for segment in holders:
@@ -237,10 +242,10 @@ def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
 
 
 def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[Any]:
-    """Add the links that are not empty, each address once; return those that are dropped.
+    """Add the links that are not empty, each address once; return the dropped links.
 
     Args:
-        links: those of all languages so far, by their address.
+        links: the links of all languages so far, by their address.
     """
     dropped = []
     for item in items:
@@ -256,9 +261,9 @@ def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[An
 
 
 def _drop_empty_texts(document: dict[str, Any]) -> None:
-    """Drop the localizations if none of them has more than its language.
+    """Remove the localizations if none of them has more than its language.
 
-    The schema requires one, so a property without texts is written with an empty one.
+    The schema requires a localization, so a property without texts is written with an empty one.
     """
     texts = document.get("localizations")
     if isinstance(texts, list) and all(

@@ -1,12 +1,12 @@
-"""SwissRETS in tables: what it calls what, in the shape of SwissRETS JSON 3.x.
+"""Tables from SwissRETS names to the platform's names, in the shape of SwissRETS JSON 3.x.
 
-The XML reader brings its format to that shape first, so both have one set of tables.
+The XML reader converts its format to that shape first, so both formats share the tables.
 """
 
 from properties import catalog
 
-# Where in SwissRETS (left) a top-level field or a member of a merged object (right) is found.
-# The first line that finds something wins; a later one for the same field stays in the leftover.
+# From SwissRETS (left) to a top-level field or a member of a merged object (right).
+# The first line with a value wins. A later value for the same field goes to the leftover.
 MOVED = (
     ("referenceId", "objectReferenceId"),
     ("externalReference.refObject", "objectReferenceId"),
@@ -48,7 +48,7 @@ NUMBERS = frozenset(
     if row.kind in {catalog.Kind.DECIMAL, catalog.Kind.INTEGER}
 )
 
-# Flags that mean the same as `conditions`: both are filled. OpenImmo's words, IS24's values.
+# Flags that also set `conditions`. The words are OpenImmo's, the values IS24's.
 CONDITIONS = (
     ("isFirstOccupancy", "FIRST_TIME_USE"),
     ("isLikeNew", "MINT_CONDITION"),
@@ -62,10 +62,10 @@ CONDITIONS = (
     ("isDemolitionProperty", "RIPE_FOR_DEMOLITION"),
 )
 
-# Links: in SwissRETS in the attachments of each localization, on the platform at top level.
+# Links are in the attachments of each localization in SwissRETS, on the platform at top level.
 LINKS = (("virtualTourLinks", "virtualTourLinks"), ("youTubeLinks", "videoLinks"))
 
-# `propertyType` by the main category; of any other it is OTHER.
+# `propertyType` by the main category; OTHER for any other category.
 PROPERTY_TYPES = {
     "APARTMENT": """APARTMENT ATTIC_FLAT FURNISHED_FLAT GRANNY_FLAT LOFT MAISONETTE ONE_ROOM_FLAT
         ROOF_FLAT STEPPED_FLAT""",
@@ -91,5 +91,5 @@ PROPERTY_TYPE_OF = {
     category: kind for kind, names in PROPERTY_TYPES.items() for category in names.split()
 }
 
-# What the schemas require of every record, besides localizations with language and title.
+# Required by the schemas in every record, besides localizations with language and title.
 REQUIRED = ("id", "referenceId", "type", "availability.state")

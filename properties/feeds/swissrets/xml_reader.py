@@ -1,7 +1,7 @@
 """Read SwissRETS XML 2.x as a stream, in the shape of SwissRETS JSON 3.x.
 
-The tables say how the two differ. expat builds nothing by itself, so what is kept of a file is one
-record. Entities are forbidden, and depth and size of a record are bounded.
+The tables here list the differences between both formats. expat builds no tree, so only one record
+is in memory. Entities are forbidden, and the depth and size of a record are limited.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ LISTS = frozenset(
     )
 )
 
-# What the text of an element is called in JSON, where it has attributes or could have.
+# The JSON name for the text of an element that can have attributes.
 TEXTS = {
     "auction": "startPrice",
     "availability": "state",
@@ -34,7 +34,7 @@ TEXTS = {
     "website": "url",
 }
 
-# Elements and attributes that have another name in JSON: (holder, name) to name.
+# Elements and attributes with another name in JSON: (holder, name) to name.
 RENAMED = {
     ("localization", "name"): "title",
     ("localization", "lang"): "languageCode",
@@ -53,16 +53,22 @@ RENAMED = {
 }
 
 CHUNK = 64 * 1024
-MAX_TOKEN = 1024 * 1024  # bytes of one tag or comment: expat reads it again with each chunk
+MAX_TOKEN = 1024 * 1024  # bytes of one tag or comment: expat parses it again with each chunk
 _PROPERTY = ["export", "properties", "property"]
 _PROJECT = ["export", "projects", "project"]
 _REFERENCE = [*_PROPERTY, "referenceId"]
-_AROUND = frozenset({"created", "generator", "projects"})  # what a feed of no property may hold
-_NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, where the file ends within an element
+_AROUND = frozenset(
+    {"created", "generator", "projects"}
+)  # elements that a feed without properties may have
+_NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, when the file ends within an element
 
 
 def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
+    """Yield the properties of a file.
+
+    Raises:
+        NotAFeed: the file cannot be read. Truncated: it breaks off after some records.
+    """
     survey = Survey() if is_plain(path, XML) else _survey(path)
     yield from survey.warnings()
     records = SwissretsRecordReader(survey, profile)
@@ -81,7 +87,7 @@ def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _survey(path: Path) -> Survey:
-    """Return the survey of a file; if it breaks off, the reading reports that."""
+    """Return the survey of a file. If the file breaks off, the reading reports it later."""
     survey = Survey()
     try:
         for _, tag, value in _XmlFile(path, _PROJECT, _REFERENCE).elements():
@@ -95,11 +101,11 @@ def _survey(path: Path) -> Survey:
 
 
 class _Broken(Exception):
-    """The file is no well-formed XML, or holds what no feed needs."""
+    """The file is no well-formed XML, or declares entities, which no feed needs."""
 
 
 class _Element:
-    """An element that is read: its own text ends at its first child."""
+    """An open element. Its own text ends at its first child."""
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag, self.attributes = tag, attributes
@@ -107,7 +113,7 @@ class _Element:
         self.children: list[tuple[str, Any]] = []
 
     def value(self) -> Any:
-        """Return it as SwissRETS JSON would have it; values stay texts."""
+        """Return the element as SwissRETS JSON has it. Values remain texts."""
         tag, text = self.tag, "".join(self.texts).strip()
         if tag in LISTS:
             return [content for _, content in self.children]
@@ -133,15 +139,15 @@ class _Element:
 
 
 class _XmlFile:
-    """One reading of a file, which hands out the elements at some paths of tags."""
+    """One pass over a file, for the elements at given paths of tags."""
 
     def __init__(self, path: Path, *wanted: list[str]) -> None:
         self.outline: set[str] = set()  # the elements of the root
         self._path = path
         self._wanted = {len(one): one for one in wanted}
         self._open: list[str] = []
-        self._kept: list[_Element] = []  # the wanted element, and what is open in it
-        self._line = self._begin = 0  # where that begins
+        self._kept: list[_Element] = []  # the wanted element, and the open elements in it
+        self._line = self._begin = 0  # where the wanted element begins
         self._ready: list[tuple[int, str, Any]] = []
         self._parser: Any = ParserCreate(namespace_separator="}")
         self._parser.buffer_text = True
@@ -152,7 +158,7 @@ class _XmlFile:
             setattr(self._parser, f"{kind}Handler", self._declared)
 
     def elements(self) -> Iterator[tuple[int, str, Any]]:
-        """Yield the line, tag and value of each wanted element, also of those before a mistake."""
+        """Yield the line, tag and value of each wanted element before the end or a mistake."""
         size = 0
         failure: _Broken | None = None
         chunk = b"-"

@@ -1,9 +1,8 @@
-"""Tables, CSV and Excel: what is read and written. No database.
+"""Readers and writers for tables, CSV and Excel. They need no database.
 
-columns     our own columns                 csv_reader, encoding           CSV, and its coding
-synonyms    what others call them           xlsx_reader, workbook, sheets  Excel, within bounds
-mapping     what a foreign name may mean    writer                         both
-header      where it is, what it says       cells                          a cell and its value
-rows        a row to a record               formatted                      a number with its format
-template    an empty table to fill in
+table_columns   our own columns                 csv_reader        reads CSV and its encoding
+synonyms        the foreign names of columns    xlsx_reader       reads Excel, within limits
+header          finds and reads the header      table_writer      writes both, and a template
+table_row       converts a row to a record      workbook_stream   writes Excel as a stream
+table_cells     converts a cell to its value
 """

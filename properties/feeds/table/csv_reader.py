@@ -20,15 +20,15 @@ from properties.feeds.table.table_row import Table
 
 SAMPLE = 64 * 1024
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-SHORT = 200  # bytes that show whether it is UTF-16 without a mark: ...
-MOST, FEW = 0.6, 0.2  # ... of every second one most are zeros, and of the others few
-# Of what cannot be printed: layout, and what some programs write into names (see `header.plain`).
+SHORT = 200  # bytes that are checked for UTF-16 without a mark: ...
+MOST, FEW = 0.6, 0.2  # ... every second byte is mostly zero, the others seldom
+# Unprintable characters for layout, and those that programs write into names (see `header.plain`).
 _LAYOUT = "\t\r\n\f\v\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff\u00ad"
 DELIMITERS = ",;\t"
-MAX_ROW = 1024 * 1024  # characters; a row goes on over line ends between quotes
-_SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # what Excel obeys in a first line
+MAX_ROW = 1024 * 1024  # characters; a row can have line ends between quotes
+_SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # a first line that Excel obeys
 _LINE_END = re.compile(r"\r*\n|\r")
-# A word in the parser's message, and what a person can understand.
+# A word in the parser's message, and a text for people.
 _MISTAKES = {
     "new-line": "a line end (CR) in a cell without quotes",
     "unexpected end": "its last cell has no closing quote",
@@ -38,10 +38,12 @@ _MISTAKES = {
 
 
 def encoding_of(path: Path) -> str:
-    """Return the encoding of a file: UTF-8 where all of it is, else what Excel writes in Europe.
+    """Return the encoding of a file: UTF-16 or UTF-8 if it fits, else Windows-1252.
+
+    Excel in Europe writes Windows-1252.
 
     Raises:
-        NotAFeed: it begins as UTF-8 and then is not: read as Windows-1252, every umlaut were wrong.
+        NotAFeed: only the beginning is UTF-8. As Windows-1252, its umlauts would be wrong.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     beyond_ascii = False
@@ -66,7 +68,7 @@ def encoding_of(path: Path) -> str:
 
 
 def text_of(head: bytes) -> str | None:
-    """Return the text that a file begins with, without blanks before it; None where it is none."""
+    """Return the first bytes of a file as text, without leading blanks; None if it is no text."""
     text = head.decode(_marked(head) or "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     line = text.replace("\r", "\n").partition("\n")[0]
     return text if all(c.isprintable() or c in _LAYOUT for c in line) else None
@@ -84,18 +86,22 @@ def _marked(head: bytes) -> str:
 
 
 def _zeros(some: bytes) -> float:
-    """Return the share of zeros: the names in a header are ASCII, nearly all of them."""
+    """Return the share of zeros: nearly all characters of a header are ASCII."""
     return some.count(0) / len(some) if some else 0.0
 
 
 def is_like_csv(text: str) -> bool:
-    """Return whether a file that begins so may be a table."""
+    """Return whether a file that begins with this text may be a table."""
     name = header.plain(text.replace("\r", "\n").partition("\n")[0].strip(' "'))
     return any(delimiter in text for delimiter in DELIMITERS) or column(name) is not None
 
 
 def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
+    """Yield the rows of a file.
+
+    Raises:
+        NotAFeed: the file cannot be read. Truncated: it breaks off after some rows.
+    """
     number = 0
     encoding = encoding_of(path)
     try:
@@ -118,7 +124,7 @@ def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """How a file is written: between cells, at the end of a line, and the line of its header."""
+    """The delimiter of cells, the line end, and the line of the header of a file."""
 
     delimiter: str
     newline: str
@@ -126,8 +132,8 @@ class _Start:
 
 
 def _start(sample: str, profile: Profile, name: str) -> _Start:
-    """Return how a file is written that begins with a sample; NotAFeed where it has no header."""
-    # A lone CR ends a line only in a file in which it ends the first one.
+    """Return the layout of a file that begins with a sample; raise NotAFeed without a header."""
+    # A lone CR ends lines only if it ends the first line.
     end = _LINE_END.search(sample)
     newline = "\n" if end and end[0].endswith("\n") else ""
     separator = _SEPARATOR.match(sample)
@@ -149,7 +155,7 @@ def _start(sample: str, profile: Profile, name: str) -> _Start:
 
 
 def _first_rows(sample: str, newline: str, delimiter: str, wanted: int) -> list[header.Row]:
-    """Return the first rows that are not empty; what is broken in them shows when they are read."""
+    """Return the first rows that are not empty. Errors in them are reported by the reading."""
     reader = csv.reader(StringIO(sample, newline=newline), delimiter=delimiter)
     rows: list[header.Row] = []
     began = 0
@@ -176,14 +182,14 @@ def _items(lines: "_Lines", start: _Start, profile: Profile) -> Iterator[Item]:
         if len(row) < len(cells) and any(row):
             if not lines.ended:
                 raise Truncated(f"{lines.name}: breaks off in {position}")
-            # Which cells are missing, nobody can know.
+            # Nobody can know which cells are missing.
             yield Refusal(position, None, [f"has {len(row)} cells, the header has {len(cells)}"])
         elif (taken := table.take(row, position)) is not None:
             yield taken
 
 
 def _header(rows: Any, lines: "_Lines", line: int) -> tuple[list[str], int]:
-    """Read on to the header; return it and the number of its last line."""
+    """Skip the rows before the header; return the header and the number of its last line."""
     began = 0
     for cells in rows:
         lines.start_row()
@@ -194,7 +200,11 @@ def _header(rows: Any, lines: "_Lines", line: int) -> tuple[list[str], int]:
 
 
 class _Lines:
-    """The lines of a file, as many as a row may have; knows whether the last one had an end."""
+    """The lines of a file, with a limit for each row.
+
+    Attributes:
+        ended: whether the last line had a line end.
+    """
 
     def __init__(self, file: TextIO, name: str) -> None:
         self._file = file
@@ -203,7 +213,7 @@ class _Lines:
         self._size = 0
 
     def start_row(self) -> None:
-        """Start a new count: a row has been read."""
+        """Start a new count after a row."""
         self._size = 0
 
     def __iter__(self) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Where the header of a table is, and what each of its columns is read as.
+"""Find the header of a table, and assign a column of ours to each of its names.
 
-Our own names are read as they are. Other names are read as the profile of the sender says. What is
-left is set aside with a warning; what it may mean is only proposed.
+Our own names need no assignment. Foreign names are assigned by the sender's profile. All other
+columns are set aside with a warning, and their likely meaning is only proposed.
 """
 
 import re
@@ -16,13 +16,13 @@ from properties.feeds.table.synonyms import meaning, normalised, propose
 from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted, says_nothing
 from properties.feeds.table.table_columns import COLUMNS, MAX_COLUMNS, Column, column, localized
 
-SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for
+SEARCHED = 20  # first rows that are not empty, which are searched for a header
 _LONGEST = 200  # characters of a name
-# What people do not see, or see as a blank: some programs write it into names.
+# Characters that are invisible or look like a blank: some programs write them into names.
 _UNSEEN = re.compile(r"[\s\u200b-\u200d\u2060\ufeff\u00ad]+")
-_WARNED = 20  # columns that are named one by one
+_WARNED = 20  # columns with a warning of their own
 
-Row = tuple[int, Sequence[object]]  # its number in the file, from 1, and its cells
+Row = tuple[int, Sequence[object]]  # the number of a row in the file, from 1, and its cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Header:
     """The header of a table.
 
     Attributes:
-        row: its number in the file.
-        titles: the names in the file, each one once; a column without one has its number.
-        columns: what each is read as; None where it is set aside.
+        row: the number of its row in the file.
+        titles: the unique names in the file; a column without a name is called by its number.
+        columns: the column of ours for each title; None if it is set aside.
         proposed: title to the column that it may mean.
-        chosen: the titles that a profile assigns.
+        chosen: the titles that the profile assigns or sets aside.
     """
 
     row: int
@@ -44,7 +44,7 @@ class Header:
     chosen: frozenset[str]
 
     def heading(self, sheet: str = "") -> Heading | None:
-        """Return what a person may correct; None where all names are ours, or none is known."""
+        """Return the heading that a person may correct; None if all names are ours or unknown."""
         is_ours = not self.chosen and None not in self.columns
         if is_ours or not (any(self.columns) or self.proposed):
             return None
@@ -53,7 +53,7 @@ class Header:
         return Heading(sheet, self.row, rows)
 
     def warnings(self) -> Iterator[FileWarning]:
-        """Yield what a person should know of the columns that nobody has decided on."""
+        """Yield a warning for each column that is set aside without a person's decision."""
         pairs = zip(self.titles, self.columns, strict=True)
         aside = [t for t, c in pairs if c is None and t not in self.chosen]
         for title in aside[:_WARNED]:
@@ -62,12 +62,12 @@ class Header:
             yield FileWarning(f"{len(aside) - _WARNED} more columns are set aside")
 
     def place(self, name: str) -> int | None:
-        """Return which column, from 0, is read as one of ours; None where none is."""
+        """Return the index of the column that is read as this column of ours, or None."""
         names = (found.name if found else None for found in self.columns)
         return next((at for at, one in enumerate(names) if one == name), None)
 
     def fault(self) -> str:
-        """Return why nothing can be read below it; empty where something can."""
+        """Return why the rows below the header cannot be read; "" if they can."""
         if any(found and found.name == REFERENCE for found in self.columns):
             return ""
         may_be = [title for title, name in self.proposed.items() if name == REFERENCE]
@@ -77,23 +77,23 @@ class Header:
 
 
 def plain(title: str) -> str:
-    """Return a name with one blank for each run of what people do not see."""
+    """Return a name with one blank for each run of blanks and invisible characters."""
     return _UNSEEN.sub(" ", title).strip()
 
 
 def searched(profile: Profile) -> int:
-    """Return how many rows that are not empty `find` needs."""
+    """Return the number of rows that `find` needs, without empty rows."""
     return max(SEARCHED, profile.header_row)
 
 
 def find(rows: Sequence[Row], profile: Profile, file_name: str) -> int | None:
-    """Return which of the first rows is the header; None where none looks like one.
+    """Return the index of the header among the first rows; None if no row looks like a header.
 
-    It is the one that the profile names, else the one with most names that are known, else the
-    first one with two texts.
+    The header is the row that the profile names, else the row with the most known names, else the
+    first row with two texts.
 
     Raises:
-        NotAFeed: the row of the profile is not among them.
+        NotAFeed: the row of the profile is not among the rows.
     """
     if profile.header_row:
         at = [index for index, (number, _) in enumerate(rows) if number == profile.header_row]
@@ -109,16 +109,16 @@ def find(rows: Sequence[Row], profile: Profile, file_name: str) -> int | None:
 
 
 def rank(cells: Sequence[object], profile: Profile) -> tuple[bool, int]:
-    """Return how much a row is like a header: has it the reference, and how many known names."""
+    """Return how well a row fits as a header: whether it has the reference, and its known names."""
     known = {_known(plain(cell), profile) for cell in cells if isinstance(cell, str)} - {None}
     return REFERENCE in known, len(known)
 
 
 def read(row: Row, profile: Profile, file_name: str) -> Header:
-    """Return what the columns of a header are read as.
+    """Return the header that a row holds.
 
     Raises:
-        NotAFeed: two of them are read as one column, or there are too many.
+        NotAFeed: two names are read as the same column, or there are too many columns.
     """
     titles = _titles(row[1])
     if len(titles) > MAX_COLUMNS:
@@ -136,14 +136,14 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
 
 
 class _Mapping:
-    """The columns that a sender assigned, whatever their case, accents and marks."""
+    """The columns that a sender assigned; case, accents and punctuation do not matter."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         self._exact = columns
         self._alike = {normalised(name): to for name, to in columns.items()}
 
     def says(self, title: str) -> str | None:
-        """Return our column, "" to set it aside, None if nothing is assigned."""
+        """Return our column, "" if the title is set aside, or None if nothing is assigned."""
         return self._exact.get(title, self._alike.get(normalised(title)))
 
     def column(self, title: str) -> Column | None:
@@ -152,14 +152,14 @@ class _Mapping:
 
 
 def _known(title: str, profile: Profile) -> str | None:
-    """Return a column that a cell names in some way; None for any other text."""
+    """Return the column that a title is assigned to, names or may mean; else None."""
     if title in profile.columns:
         return profile.columns[title] or title
     return title if column(title) else meaning(title, profile.language)
 
 
 def _titles(cells: Sequence[object]) -> list[str]:
-    """Return the names in a header without the empty ones at its end, each of them once."""
+    """Return the names in a header, made unique, without the empty ones at the end."""
     raw = ["" if says_nothing(cell) else plain(_title(cell))[:_LONGEST] for cell in cells]
     while raw and not raw[-1]:
         raw.pop()

@@ -1,9 +1,9 @@
-"""Which of our columns a foreign header may mean, in four languages: a person confirms it.
+"""Propose a column of ours for a foreign name in four languages; a person confirms it.
 
-Names are compared without case, accents, punctuation and units. Nothing is guessed if two headers
-would mean one column. Columns whose cells are words of the platform, such as `heatingType`, have no
-names in `synonyms.txt`: a foreign table has other words in them. `LANGUAGE` there is the language
-of the texts.
+Names are compared without case, accents, punctuation and units. Nothing is proposed if two names
+would mean the same column. Columns whose cells are words of the platform, such as `heatingType`,
+have no names in `synonyms.txt`: a foreign table uses other words in them. `LANGUAGE` there means
+the language of the texts.
 """
 
 import re
@@ -42,12 +42,12 @@ NAMES = _names()
 
 
 def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> dict[str, str]:
-    """Return title to our column, for the titles that mean one which no other title means.
+    """Return our columns by title, for titles whose meaning no other title shares.
 
     Args:
-        titles: the names in a header that are none of ours.
-        language: two letters, of texts whose header does not name it.
-        taken: columns that other headers are read as.
+        titles: the foreign names in a header.
+        language: two letters, for texts whose title names no language.
+        taken: the columns that other titles are read as.
     """
     found = {title: column for title in titles if (column := meaning(title, language))}
     times = Counter([*found.values(), *taken])
@@ -55,7 +55,7 @@ def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> 
 
 
 def meaning(title: str, language: str) -> str | None:
-    """Return the column that a name means by itself; None where it means none."""
+    """Return the column that a single name means, or None."""
     *words, last = _all_words(title) or [""]
     column = _by_text().get("".join(words)) if last in _LANGUAGES else None
     if column:  # "Titel FR"
@@ -65,7 +65,10 @@ def meaning(title: str, language: str) -> str | None:
 
 
 def normalised(title: str) -> str:
-    """Return a name without case, accents, marks and units: `Wohnfläche (m²)` is wohnflaeche."""
+    """Return a name without case, accents, punctuation and units.
+
+    `Wohnfläche (m²)` is wohnflaeche.
+    """
     words = _all_words(title)
     return "".join([word for word in words if word not in _UNITS] or words)
 
@@ -78,7 +81,7 @@ def _all_words(title: str) -> list[str]:
 
 @cache
 def _by_name() -> dict[str, str]:
-    """Return our columns by what they are called; our own names win."""
+    """Return our columns by their normalised names. Our own names win."""
     languages = sorted(set(_LANGUAGES.values()))
     own = [*COLUMNS, *(name for language in languages for name in localized(language))]
     names = {normalised(name): column for column, names in NAMES.items() for name in names}
@@ -87,7 +90,7 @@ def _by_name() -> dict[str, str]:
 
 @cache
 def _by_text() -> dict[str, str]:
-    """Return the columns of texts by what they are called without their language."""
+    """Return the columns of texts by their names without the language."""
     texts = {name: column for name, column in _by_name().items() if LANGUAGE in column}
     titles = {name: column for name, column in _by_name().items() if column == "title"}
     return texts | dict.fromkeys(titles, f"localizations.{LANGUAGE}.title")

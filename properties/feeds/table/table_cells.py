@@ -1,6 +1,6 @@
-"""What a cell holds and the value it stands for, both ways: what is written is read back.
+"""Convert the content of a cell to its value and back: a written value is read back unchanged.
 
-A cell is a text, and in Excel also a number, a boolean or a date. `catalog.reading` reads texts.
+A cell is a text, in Excel also a number, a boolean or a date. `catalog.parsing` reads texts.
 """
 
 import json
@@ -28,38 +28,38 @@ JOINT = "|"  # between the values of a list of enum values
 REFERENCE = "objectReferenceId"
 MIDNIGHT = time()
 
-# A spreadsheet takes a text that begins so for a formula and may run it (CSV injection, CWE-1236);
-# the full-width forms count where it has a Chinese or Japanese interface.
+# A spreadsheet treats a text that begins with a sign as a formula and may run it (CSV injection,
+# CWE-1236). With a Chinese or Japanese interface the full-width signs count too.
 SIGN = "[=+\\-@\uff1d\uff0b\uff0d\uff20]"
 FORMULA = re.compile(SIGN)
 _MARK = r"\s*<empty>\s*\Z"
-# One that splits a line elsewhere than we do may find a cell after these, quoted or not.
+# A spreadsheet with other delimiters may start a cell after these, quoted or not.
 _SPLIT = r"[;\t\r\n]"
 _LATER = f"(?<={_SPLIT})(?=['\"]*{SIGN})"
 GUARDED_IN_CSV = re.compile(f"'*(?:{SIGN}|[\\t\\r\\n]|{_MARK})|(?s:.*){_LATER}")
 _INNER = re.compile(_LATER)
 _GUARDED_INNER = re.compile(f"(?<={_SPLIT})'(?=['\"]*{SIGN})")
-GUARDED_IN_XLSX = re.compile(f"'*{_MARK}")  # its cells know their type: a text is no formula
+GUARDED_IN_XLSX = re.compile(f"'*{_MARK}")  # cells have a type: a text is no formula
 
 _NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _MOMENTS = frozenset({Kind.DATE, Kind.DATETIME})
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.MAP})
 
-_ZEROS = re.compile(r'(?:"[^"]*"|\\.|[-/ ()]|0)+')  # a format of digits and of texts beside them
+_ZEROS = re.compile(r'(?:"[^"]*"|\\.|[-/ ()]|0)+')  # a format of digits and fixed texts
 _REGION = re.compile(r"\[[^\]]*\]")  # [$-807]
 _TOKEN = re.compile(r'"([^"]*)"|\\(.)|(.)')
 
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """What Excel could not compute, such as #N/A."""
+    """An error of a formula in Excel, such as #N/A."""
 
     error: str
 
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """A number in a cell of Excel, and the format that it is shown in, such as `00000` or `0%`."""
+    """A number in a cell of Excel, with its format, such as `00000` or `0%`."""
 
     number: Number
     format: str
@@ -71,7 +71,7 @@ class Formatted:
 
     @property
     def text(self) -> str:
-        """What is shown of a whole number in a format with leading zeros, else the number."""
+        """The whole number as its format with leading zeros shows it, else the plain number."""
         number, form = whole(self.number), _of_digits(self.format)
         if not isinstance(number, int) or number < 0 or not form:
             return str(number)
@@ -84,18 +84,18 @@ class Formatted:
 
 
 def _of_digits(form: str) -> str:
-    """Return a format that shows leading zeros, without its region; empty for any other."""
+    """Return a format that shows leading zeros, without its region; "" for other formats."""
     first = _REGION.sub("", form.partition(";")[0])
     return first if first.count("0") > 1 and _ZEROS.fullmatch(first) else ""
 
 
 def from_percentage(number: Number) -> Number:
-    """Return 60 for 0.6, without what floats make of it."""
+    """Return 60 for 0.6, without the rounding error of floats."""
     return whole(float(Decimal(repr(number)) * 100))
 
 
 def _filled(form: str, digits: str) -> str:
-    """Return digits in a format, from the right; further digits are put at the first zero."""
+    """Return digits in a format, filled from the right. The first zero takes all further digits."""
     tokens = [
         ("0", "") if t[3] == "0" else ("", t[1] or t[2] or t[3]) for t in _TOKEN.finditer(form)
     ]
@@ -111,10 +111,10 @@ def _filled(form: str, digits: str) -> str:
 
 
 def guard(text: str, guarded: re.Pattern[str]) -> str:
-    """Put an apostrophe before what would be taken for a formula, or for the mark that clears.
+    """Put an apostrophe before a text that would count as a formula or as the mark that clears.
 
-    Where that is within the text, one is put before the whole text as well: so a text of somebody
-    else that only looks like it is read as it is.
+    A formula within the text gets an apostrophe too. The text then always begins with one, so that
+    a foreign text that only looks guarded is read unchanged.
     """
     if not guarded.match(text):
         return text
@@ -122,7 +122,7 @@ def guard(text: str, guarded: re.Pattern[str]) -> str:
 
 
 def unguard(text: str, guarded: re.Pattern[str]) -> str:
-    """Take the apostrophes away again; `guard` also guards what looks guarded: none gets lost."""
+    """Remove the apostrophes of `guard`. It also guards texts that look guarded: none is lost."""
     if not (text.startswith("'") and guarded.match(text)):
         return text
     return _GUARDED_INNER.sub("", text[1:]) if guarded is GUARDED_IN_CSV else text[1:]
@@ -141,15 +141,15 @@ def says_nothing(content: object) -> bool:
 def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) -> Any:
     """Return the value of a cell that is not empty.
 
-    A text that is no value of an enum or too long is returned unchanged: the catalog refuses it
-    with its own words.
+    A text that is too long or is no value of an enum is returned unchanged: the catalog refuses it
+    with its own message.
 
     Args:
-        zone: that of a time without an offset; Excel knows no offsets.
-        currency: that of the row, which an amount may repeat.
+        zone: the time zone of a time without an offset; Excel has no offsets.
+        currency: the currency of the row, which an amount may repeat.
 
     Raises:
-        Unreadable: it can be no value of the field.
+        Unreadable: the content cannot be a value of the field.
     """
     if isinstance(content, CellError):
         raise Unreadable(f"The cell holds the error {content.error}")
@@ -165,9 +165,9 @@ def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) ->
 
 
 def say(field: Field, value: Any, zone: tzinfo) -> str | int | float | bool:
-    """Return what a cell holds for a valid value of its field; the inverse of `read`.
+    """Return the content of a cell for a valid value of its field; the inverse of `read`.
 
-    A time is in the given zone, with its offset.
+    A time is written in the given zone, with its offset.
     """
     if field.kind is Kind.DATETIME:
         return instants.local(value, zone)
@@ -179,7 +179,7 @@ def say(field: Field, value: Any, zone: tzinfo) -> str | int | float | bool:
 
 
 def in_csv(content: object) -> object:
-    """Return the content of a cell as CSV has it: a text, or nothing."""
+    """Return the content of a cell for CSV: a text, or None."""
     match content:
         case bool():
             return str(content).lower()
@@ -204,7 +204,7 @@ def _text(field: Field, content: object) -> str:
 
 
 def _spelled(field: Field, text: str) -> str:
-    """Return a text as its field spells it: `ch` is CH where that has to be in capitals."""
+    """Return a text as its field spells it: `ch` is CH if the field requires capitals."""
     plain = text.strip()
     if field.pattern and re.fullmatch(field.pattern, plain.upper()):
         return plain.upper()
@@ -234,7 +234,7 @@ def _moment(field: Field, content: object, zone: tzinfo) -> str:
 
 
 def _word(field: Field, content: object, zone: tzinfo) -> Any:
-    """Return a yes or a no, or a word of an enum, that Excel shows as TRUE, 1 or another number."""
+    """Return yes or no, or a word of an enum, for a cell that Excel stores as TRUE or a number."""
     if isinstance(content, bool | int):
         return parsing.read(field, str(content), zone)
     if field.kind is Kind.BOOLEAN:

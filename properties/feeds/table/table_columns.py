@@ -1,9 +1,9 @@
-"""The columns of a table of properties in the platform's own names: which one is what.
+"""The columns of a table of properties, in the platform's own names.
 
-A column is named after the path of its field, such as `prices.rent.gross`; texts by language are
-`localizations.de.title`. Lists of enum values are joined by `|`, other lists and customFields are
-JSON. A table changes the fields that it has columns for, and no others; an empty cell says
-nothing, `<empty>` clears.
+A column has the path of its field as its name, such as `prices.rent.gross`. Texts in a language are
+named like `localizations.de.title`. Lists of enum values are joined by `|`. Other lists and
+customFields are JSON. A table changes only the fields of its columns. An empty cell changes
+nothing, and `<empty>` clears.
 """
 
 import re
@@ -29,12 +29,12 @@ _HOLDS = {
     Kind.OBJECT_LIST: "list in JSON",
     Kind.MAP: "object of texts in JSON",
 }
-_MANY = 12  # values that a cell can list and still be read
+_MANY = 12  # values that a readable cell can list
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name in the header, and where its value goes."""
+    """One column: its name in the header, and the place of its value."""
 
     name: str
     field: Field
@@ -65,7 +65,7 @@ TEXTS = tuple(f.name for f in catalog.children(LOCALIZATIONS) if f.name != "lang
 
 
 def column(name: str) -> Column | None:
-    """Return the column of a name, or None where there is none."""
+    """Return the column of a name, or None."""
     by_language = _LANGUAGE.fullmatch(name)
     if by_language and by_language[2] in TEXTS:
         field = catalog.FIELDS[f"{LOCALIZATIONS}[].{by_language[2]}"]
@@ -74,12 +74,12 @@ def column(name: str) -> Column | None:
 
 
 def localized(language: str) -> list[str]:
-    """Return the names of the columns of a language."""
+    """Return the names of the columns for texts in a language."""
     return [f"{LOCALIZATIONS}.{language}.{name}" for name in TEXTS]
 
 
 def holds(field: Field) -> str:
-    """Return what the cells of the column of a field hold."""
+    """Return a description of the cells of a field's column."""
     words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
     if field.enum:
         values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)

@@ -1,4 +1,4 @@
-"""A row of a table to a record."""
+"""Convert a row of a table to a record."""
 
 import math
 import re
@@ -21,7 +21,7 @@ from properties.feeds.table.table_columns import COLUMNS, Column
 
 
 class Table:
-    """The rows of one file below its header: knows which references came before."""
+    """Converts the rows of one file below its header, and remembers their references."""
 
     def __init__(
         self,
@@ -30,13 +30,13 @@ class Table:
         guarded: re.Pattern[str],
         profile: Profile,
     ) -> None:
-        """Take the header.
+        """Prepare to read the rows below a header.
 
         Args:
-            guarded: which texts have an apostrophe before them in this format.
+            guarded: the texts that have an apostrophe before them in this format.
 
         Raises:
-            NotAFeed: there is no column of references.
+            NotAFeed: there is no column with references.
         """
         if fault := header.fault():
             raise NotAFeed(f"{file_name}: {fault}")
@@ -49,7 +49,7 @@ class Table:
         self._seen: set[str] = set()
 
     def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:
-        """Return the record of a row, or why it is refused; None for an empty row."""
+        """Return the record of a row or its refusal; None for an empty row."""
         taken = _Row()
         currency = self._currency_of(row)
         for (title, column), content in zip(self._columns, row, strict=False):
@@ -80,14 +80,14 @@ class Table:
         return self._record(taken, position) if taken else None
 
     def _currency_of(self, row: Sequence[object]) -> str:
-        """Return the currency of the amounts of a row; francs where it names none."""
+        """Return the currency of the amounts of a row; francs if it names none."""
         at = self._currency
         content = row[at] if at is not None and at < len(row) else None
         code = content.strip().upper() if isinstance(content, str) else ""
         return code if code and not catalog.validate(MONEY, code) else FRANCS
 
     def _value(self, column: Column, content: object, currency: str) -> Any:
-        """Return the value of a cell; None when it clears."""
+        """Return the value of a cell; None if it clears."""
         if isinstance(content, str):
             if len(content) > limits.MAX_TEXT:
                 raise Unreadable(f"Use at most {limits.MAX_TEXT:,} characters")
@@ -97,7 +97,7 @@ class Table:
         return cells.read(column.field, content, self._zone, currency)
 
     def _record(self, taken: "_Row", position: str) -> Record | Refusal:
-        """Return the record that the cells make, unless its reference is wrong."""
+        """Return the record of the cells, or a refusal."""
         if self._lenient:
             taken.drop_orphans()
         parts = taken.parts
@@ -117,13 +117,13 @@ class Table:
 
 
 class _Row:
-    """What the cells of one row hold so far."""
+    """The values of one row so far."""
 
     def __init__(self) -> None:
         self.good: list[tuple[str, Column, Any]] = []
         self.leftover: dict[str, Any] = {}
-        self.warnings: list[str] = []  # why a value is bad
-        self.reasons: list[str] = []  # why the whole row is
+        self.warnings: list[str] = []  # about single values
+        self.reasons: list[str] = []  # to refuse the row
         self.bad_reference: str | None = None
         self._bad: list[Column] = []
 
@@ -135,7 +135,7 @@ class _Row:
         return tuple(column.part(value) for _, column, value in self.good)
 
     def refuse(self, title: str, column: Column, reasons: list[str], content: object) -> None:
-        """Note a bad value; without a good reference the row is useless."""
+        """Set an invalid value aside; an invalid reference refuses the row."""
         if column.name == REFERENCE:
             self.bad_reference = str(_kept(content))
             self.reasons += reasons
@@ -146,7 +146,7 @@ class _Row:
             self._bad.append(column)
 
     def drop_orphans(self) -> None:
-        """Set aside what needs a bad value: a longitude without its latitude."""
+        """Set aside values that need an invalid value, such as a longitude without its latitude."""
         for bad in self._bad:
             parent = bad.field.parent
             for title, column, value in [g for g in self.good if g[1].field.parent == parent]:
@@ -158,7 +158,8 @@ class _Row:
 def _streets_with_number(header: Header) -> dict[str, Column]:
     """Return the titles of streets that include their number, with the column for the number.
 
-    So it is in a table of others that has no column for the number; our own name means the street.
+    In a foreign table without a column for the number, the street includes it. A column with our
+    own name holds only the street.
     """
     names = {found.name for found in header.columns if found}
     pairs = zip(header.titles, header.columns, strict=True)
@@ -169,10 +170,10 @@ def _streets_with_number(header: Header) -> dict[str, Column]:
 
 
 def _faults(title: str, column: Column, value: Any) -> list[str]:
-    """Return what is wrong with a value, under the name of its column.
+    """Return the faults of a value, with the name of its column.
 
-    A member that an object lacks is not missed here: the row may be laid over one that has it, and
-    `edit` looks at the whole.
+    A missing member of an object is no fault here: the property may have it already, and `edit`
+    checks the merged object.
     """
     path = column.field.path
     faults = catalog.validate(path, value)
@@ -187,12 +188,12 @@ def _named(title: str, column: Column) -> str:
 
 
 def _kept(content: object) -> Any:
-    """Return the content of a cell as JSON can hold it."""
+    """Return the content of a cell as a JSON value."""
     match content:
         case Formatted():
             return _kept(content.number)
         case float() if not math.isfinite(content):
-            return str(content)  # no JSON holds it
+            return str(content)  # JSON has no such number
         case CellError():
             return content.error
         case bool() | int() | float():

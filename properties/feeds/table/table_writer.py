@@ -1,6 +1,6 @@
-"""Write documents as a table that is read back unchanged, and report what it cannot express.
+"""Write documents as a table that is read back unchanged, and report values it cannot express.
 
-Pure: whoever has the documents passes them one after the other.
+Pure: the caller passes the documents one by one.
 """
 
 import csv
@@ -23,16 +23,16 @@ from properties.feeds.table.table_columns import COLUMNS, TEXTS, column, holds, 
 from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS
 
 Document = dict[str, Any]
-Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot express
-Written = tuple[str, Unsaid]  # the reference of a document, and what could not be written of it
+Unsaid = list[tuple[str, str]]  # path and reason for each value that a format cannot express
+Written = tuple[str, Unsaid]  # the reference of a document, and its values that were left out
 
 MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
 _BEYOND_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
-)  # and what would be read as the escape of one
+)  # also texts that would be read as an escape
 _NEWER = "The catalog does not know this field"
 LANGUAGE_OF_TEXTS = "de"
-# Besides the columns that others have names for: those whose cells are words of the platform.
+# Columns whose cells are words of the platform, so that they have no foreign names.
 _WORDS = (
     *("offerType", "propertyType", "propertyCategories", "availabilityState"),
     *("prices.rent.interval", "heatingType", "characteristics.hasBalcony"),
@@ -42,30 +42,30 @@ _WORDS = (
 
 @dataclass
 class ColumnNames:
-    """The columns that some documents need, in the order of the catalog; references first."""
+    """The columns that some documents need: the reference, then the order of the catalog."""
 
     _used: set[str] = field(default_factory=lambda: {cells.REFERENCE})
     _languages: dict[str, None] = field(default_factory=dict)
 
     def need(self, document: Document) -> None:
-        """Note the columns that a document needs."""
+        """Add the columns that a document needs."""
         for name in values(document)[0]:
             self._used.add(name)
             if name.startswith(f"{LOCALIZATIONS}."):
                 self._languages.setdefault(name.split(".")[1])
 
     def ordered(self) -> list[str]:
-        """Return the names."""
+        """Return the names of the columns."""
         texts = [name for language in self._languages for name in localized(language)]
         known = [cells.REFERENCE, *(n for n in COLUMNS if n != cells.REFERENCE), *texts]
         return [name for name in known if name in self._used]
 
 
 def values(document: Document) -> tuple[dict[str, Any], Unsaid]:
-    """Return the valid values of a document by column, and what no column can express.
+    """Return the valid values of a document by column, and the values that no column can express.
 
-    What the platform would refuse is left out: it was read there, in words newer than ours (A50),
-    and would be refused when it is read back.
+    A value that is invalid in our catalog is left out. It comes from the platform, which may know
+    newer words (A50), and would be refused when it is read back.
     """
     found: dict[str, Any] = {}
     unsaid: Unsaid = []
@@ -110,7 +110,7 @@ def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
 
 
 def _first(path: str, faults: list[catalog.FieldFault]) -> str:
-    """Return the first fault in words, with its own path where that lies deeper."""
+    """Return the first fault as text, with its path if that differs."""
     return faults[0].message if faults[0].path == path else faults[0].sentence
 
 
@@ -151,10 +151,10 @@ class _Rows:
 def write_csv(
     path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
 ) -> Iterator[Written]:
-    """Write a CSV file; yields after each document what could not be written of it.
+    """Write a CSV file; after each document, yield its values that could not be written.
 
     Args:
-        zone: in which times are written, each with its offset.
+        zone: the time zone in which times are written, with their offset.
     """
     rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT, zone)
     with path.open("w", encoding="utf-8-sig", newline="") as file:  # Excel knows UTF-8 by its BOM
@@ -169,16 +169,15 @@ def write_csv(
 def write_xlsx(
     path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
 ) -> Iterator[Written]:
-    """Write an Excel workbook; yields after each document what could not be written of it.
+    """Write an Excel workbook; after each document, yield its values that could not be written.
 
-    The file grows with the documents, and what is written never changes. So it can be sent at the
-    same time.
+    The file is only appended to, so it can be sent while it grows.
 
     Args:
-        zone: in which times are written, each with its offset.
+        zone: the time zone in which times are written, with their offset.
 
     Raises:
-        ValueError: more documents than a sheet has rows.
+        ValueError: there are more documents than a sheet has rows.
     """
     # Slow to load, as in xlsx_reader.
     from properties.feeds.table.workbook_stream import WorkbookStream  # noqa: PLC0415
@@ -195,9 +194,9 @@ def write_xlsx(
 
 
 def _typed(sheet: Any, content: Any) -> Any:
-    """Return a cell that stays what it is: a text like a formula, a number with all its digits.
+    """Return a cell that keeps its content: a text like a formula, a number with all its digits.
 
-    openpyxl would make the one a formula, and cut the other to 16 digits.
+    openpyxl would turn the text into a formula, and cut the number to 16 digits.
     """
     from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - slow to load, as in xlsx_reader
 
@@ -211,26 +210,26 @@ def _typed(sheet: Any, content: Any) -> Any:
         return content
     cell = WriteOnlyCell(sheet, str(content))
     cell.data_type = kind
-    # So it stays a text also where somebody edits it, or saves the sheet in another format.
+    # So it remains a text if somebody edits it or saves the sheet in another format.
     cell.quotePrefix = kind == "s"
     return cell
 
 
 def usual() -> list[str]:
-    """Return the columns that most tables have, references first."""
+    """Return the columns that most tables have, the reference first."""
     names = [name.replace(LANGUAGE, LANGUAGE_OF_TEXTS) for name in NAMES]
     return [*names[:1], *_WORDS, *names[1:]]
 
 
 def as_csv() -> bytes:
-    """Return a CSV file with a header alone; Excel knows its encoding by the first bytes."""
+    """Return a CSV file with only a header. Excel recognises the encoding by its first bytes."""
     out = StringIO()
     csv.writer(out).writerow(usual())
     return out.getvalue().encode("utf-8-sig")
 
 
 def as_xlsx() -> bytes:
-    """Return a workbook: a sheet to fill in, and one that describes all columns."""
+    """Return a workbook with a sheet to fill in and a sheet that describes all columns."""
     from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
 
     book = Workbook(write_only=True)

@@ -1,7 +1,7 @@
-"""An Excel workbook that is written from its first byte to its last, as its rows come.
+"""An Excel workbook that is written row by row, from the first byte to the last.
 
-openpyxl writes a workbook of one piece at its end. Here its rows go straight into the ZIP, which
-says the size of a part behind it. So whoever reads the file while it grows reads what stays.
+openpyxl writes the whole workbook at the end. Here the rows go directly into the ZIP, which has the
+size of a part after the part. So the file can be read while it grows: written bytes never change.
 """
 
 from pathlib import Path
@@ -15,23 +15,23 @@ from openpyxl.writer.excel import ExcelWriter
 
 
 class _Forwards:
-    """A file in which nobody goes back."""
+    """A file without seeking."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.write, self.flush, self.close = file.write, file.flush, file.close
 
 
 class _Writer(ExcelWriter):  # type: ignore[misc]  # openpyxl has no types
-    """Writes all parts but the rows of the sheet, which are in the ZIP already."""
+    """Writes all parts except the rows of the sheet, which are already in the ZIP."""
 
     def write_worksheet(self, ws: Any) -> None:
-        """Name the sheet in the table of contents."""
+        """Add the sheet to the table of contents."""
         ws._drawing, ws._rels = None, ws._writer._rels
         self.manifest.append(ws)
 
 
 class WorkbookStream:
-    """A workbook of one sheet; `sheet.append` writes a row. It ends with its block."""
+    """A workbook of one sheet, finished by its `with` block. `sheet.append` adds a row."""
 
     def __init__(self, path: Path, title: str) -> None:
         """Begin the file."""
@@ -53,7 +53,7 @@ class WorkbookStream:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Write the other parts; without them, where it broke off, it is no workbook."""
+        """Write the other parts. After an error they are omitted, so the file is no workbook."""
         with self._file:
             self.sheet.close()
             self._part.close()

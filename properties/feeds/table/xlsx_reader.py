@@ -1,8 +1,8 @@
-"""Read a table from a sheet of an Excel workbook as a stream, within bounds.
+"""Read a table from a sheet of an Excel workbook as a stream, within limits.
 
-openpyxl parses the sheet once, row by row; our archive bounds what it gets to read. It takes
-entities for an attack, since defusedxml is installed. It loads slowly, and few feeds are
-workbooks, so it is imported where it is needed.
+openpyxl parses the sheet once, row by row. Our archive limits the bytes that it reads. Because
+defusedxml is installed, it refuses entities as an attack. It loads slowly, and few feeds are
+workbooks, so it is imported only when it is needed.
 """
 
 import re
@@ -26,22 +26,22 @@ from properties.feeds.table.table_columns import MAX_COLUMNS
 from properties.feeds.table.table_row import Table
 
 MAX_SHEET = 2 * 1024**3  # bytes, unpacked; it is read row by row
-MAX_STRINGS = 64 * 1024**2  # the table of shared texts, which openpyxl holds in memory
-MAX_OTHER = 16 * 1024**2  # each of the other parts, and what a sheet has from one row to the next
+MAX_STRINGS = 64 * 1024**2  # bytes of the table of shared texts, which openpyxl holds in memory
+MAX_OTHER = 16 * 1024**2  # bytes of each other part, and of one row of a sheet
 MAX_PARTS = 1_000
 MAX_ROWS = 1_048_576  # the rows of a sheet (Excel specifications and limits)
-HEADER_WITHIN = 1_000  # rows; a header below them is not found
-MAX_PEEKED = 20  # sheets in which a header is searched
+HEADER_WITHIN = 1_000  # rows that are searched for a header
+MAX_PEEKED = 20  # sheets that are searched for a header
 _NAMED = 10  # sheets that a warning names
 
-# What Excel shows for a formula that failed (ECMA-376 part 1, 18.17.3).
+# The errors that Excel shows for a formula (ECMA-376 part 1, 18.17.3).
 ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"})
 
-# ECMA-376 part 1, 22.9.2.19 (ST_Xstring): what XML cannot hold is written _xHHHH_.
+# ECMA-376 part 1, 22.9.2.19 (ST_Xstring): a character that XML cannot hold is written _xHHHH_.
 _ESCAPED = re.compile(r"_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
 
-# What openpyxl and the libraries below it raise for a workbook that is none, or broken; those of
-# XML raise a SyntaxError.
+# The errors of openpyxl and its libraries for a file that is no workbook, or a broken one. The XML
+# libraries raise a SyntaxError.
 _BROKEN = (
     *(BadZipFile, zlib.error, SyntaxError, OSError, EOFError, RuntimeError),
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError),
@@ -49,7 +49,11 @@ _BROKEN = (
 
 
 def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
+    """Yield the rows of a file.
+
+    Raises:
+        NotAFeed: the file cannot be read. Truncated: it breaks off after some rows.
+    """
     number = 0
     try:
         with path.open("rb") as file:
@@ -70,10 +74,10 @@ def _mistake(error: BaseException) -> str:
 
 
 class _Archive(ZipFile):
-    """The parts of a workbook, none of them larger than it may be.
+    """The parts of a workbook, with limits for their sizes.
 
-    zipfile unpacks no more of a part than its list announces. Of a sheet, `unread` counts the bytes
-    since its last row, so that no row is built that fills the memory.
+    zipfile unpacks at most the announced size of a part. `unread` counts the bytes of a sheet since
+    its last row, so that no row can fill the memory.
     """
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -120,7 +124,7 @@ class _Workbook:
     def __init__(self, file: IO[bytes], name: str) -> None:
         from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415 - see the head
 
-        # A formula is read as the value that Excel computed last; links to other files stay unread.
+        # A formula is read as the value that Excel computed last. Links to other files are ignored.
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
         self._name = name
         self._archive = reader.archive = _Archive(file, name)
@@ -129,7 +133,7 @@ class _Workbook:
         self._uncomputed: list[str] = []  # the cells of formulas that have no value yet
 
     def items(self, profile: Profile) -> Iterator[Item]:
-        """Yield what is above the records, and the records; numbers are those that Excel shows."""
+        """Yield the heading, the warnings and the records, with Excel's row numbers."""
         sheet, first = self._choose(profile)
         index = header.find(first, profile, self._name)
         if index is None:
@@ -151,9 +155,10 @@ class _Workbook:
             yield FileWarning(f"{what} no value yet{place}: open the file in Excel and save it")
 
     def _choose(self, profile: Profile) -> tuple[Any, list[Row]]:
-        """Return the sheet to read, and its first rows: the profile's, else one with a header.
+        """Return the sheet to read, and its first rows.
 
-        A cover sheet has no header, and a hidden sheet is read only if the profile names it.
+        It is the sheet of the profile, else the sheet with the best header: a cover sheet has none.
+        A hidden sheet is read only if the profile names it.
         """
         sheets = self._book.worksheets
         if profile.sheet:
@@ -177,15 +182,18 @@ class _Workbook:
         return best[1:]  # type: ignore[index]  # at least one sheet is visible
 
     def _first_rows(self, sheet: Any, profile: Profile) -> list[Row]:
-        """Return the first rows that are not empty, with one cell more than a header may have."""
+        """Return the first rows that are not empty, with one cell more than a header may have.
+
+        So `header.read` can detect that there are too many columns.
+        """
         rows: list[Row] = []
-        with suppress(*_BROKEN):  # it is reported when the rows are read
+        with suppress(*_BROKEN):  # the error is reported when the rows are read
             found = self._rows(sheet, HEADER_WITHIN, MAX_COLUMNS + 1)
             rows.extend(islice(found, header.searched(profile)))
         return rows
 
     def _rows(self, sheet: Any, last: int = MAX_ROWS, width: int = MAX_COLUMNS) -> Iterator[Row]:
-        """Yield the rows that are not empty, with their numbers, and note open formulas."""
+        """Yield the rows that are not empty, with their numbers; list formulas without a value."""
         from openpyxl.worksheet._reader import (  # noqa: PLC0415 - see the head
             FORMULA_TAG,
             VALUE_TAG,
@@ -221,7 +229,7 @@ class _Workbook:
                     if cell["value"] is not None and 0 < cell["column"] <= width:
                         contents[cell["column"] - 1] = _content(sheet, cell)
                         is_empty = False
-                if not is_empty:  # a million empty rows is no rarity in sheets with formats
+                if not is_empty:  # sheets with formats often have a million empty rows
                     yield number, contents
 
 
@@ -232,7 +240,7 @@ def _named(sheets: Sequence[Any]) -> str:
 
 
 def _content(sheet: Any, cell: dict[str, Any]) -> object:
-    """Return what a cell holds; a number with its format if that matters."""
+    """Return the content of a cell, for a number with its format if that matters."""
     value = cell["value"]
     if isinstance(value, str):
         if value in ERRORS:

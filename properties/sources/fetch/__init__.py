@@ -1,10 +1,10 @@
-"""A file is fetched, if it is another than the last one: whole, or not at all.
+"""Fetch a file completely if it differs from the last one.
 
-web_server  HTTP(S), and how a request shows who sends it
+web_server  HTTP(S), and the authentication of a request
 ftp         FTP and FTPS
-sftp        SFTP, with the key of the host
+sftp        SFTP, with a check of the host key
 folder      a folder of this machine
-transfer    what all of them share
+transfer    the parts that all of them share
 """
 
 from collections.abc import Callable, Mapping
@@ -25,13 +25,13 @@ _FETCHERS: Mapping[str, Fetcher] = {
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
-    """Write the file of a place into the sink; None, and nothing written, where it is unchanged.
+    """Write the file of a place into the sink; write nothing and return None if it is unchanged.
 
     Args:
-        known: the version of the file that was fetched last, by its server; see `FileVersion`.
+        known: the version that was fetched last, as its server described it.
 
     Raises:
         RejectedError: a person must change something first: the address, the password, a setting.
-        TransientError: it may come at the next try.
+        TransientError: the next try may succeed.
     """
     return _FETCHERS[place.address.scheme](place, known, sink)

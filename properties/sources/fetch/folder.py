@@ -1,4 +1,4 @@
-"""A file from a folder of this machine that a setting names; or from one below it."""
+"""Fetch a file from a folder of this machine that a setting allows, or from a folder below it."""
 
 import errno
 import os
@@ -25,20 +25,20 @@ from properties.sources.fetch.transfer import (
 )
 
 BLOCK = 1024 * 1024  # bytes
-MOST = 100_000  # files of a folder
-AHEAD = 4  # blocks that are read before they are taken
-INTERVAL = 0.5  # seconds between two checks whether it has to end
+MOST = 100_000  # files in a folder
+AHEAD = 4  # blocks that the thread reads ahead
+INTERVAL = 0.5  # seconds between two checks whether the fetch must end
 NO_FILE = "it is no file of bytes, but a pipe, a socket, a device or a link"
 
-Piece: TypeAlias = bytes | Fetched | Exception | None  # the last one is no bytes
-_reading: dict[str, threading.Thread] = {}  # by the path: one that hangs is not tried again
+Piece: TypeAlias = bytes | Fetched | Exception | None  # only the last piece is not bytes
+_reading: dict[str, threading.Thread] = {}  # by path: no second thread for a path that hangs
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`.
 
-    It is read in a thread that can be abandoned: a file system of the network may hang for ever,
-    and no signal ends what waits for it.
+    The file is read in a thread that can be abandoned: a network file system may hang for ever, and
+    no signal can interrupt the wait.
     """
     if (before := _reading.get(place.address.path)) and before.is_alive():
         raise failed("does not answer: an earlier attempt still waits for it")
@@ -55,7 +55,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
                 if isinstance(piece, Exception):
                     raise piece
                 if not isinstance(piece, bytes):
-                    reader.join(INTERVAL)  # it has ended, and is no earlier attempt for the next
+                    reader.join(INTERVAL)  # so the next fetch does not find it alive
                     return piece
                 sink.write(piece)
     finally:
@@ -69,7 +69,7 @@ def _put(
     pieces: Queue[Piece],
     left: threading.Event,
 ) -> None:
-    """Read it, piece by piece, until it has ended or nobody takes them any more."""
+    """Read the file and queue its pieces, until it ends or the fetch is over."""
     found = _pieces(place, known, sink)
     while not left.is_set():
         piece: Piece
@@ -86,7 +86,7 @@ def _put(
 
 
 def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fetched | None]:
-    """Yield the bytes of the file, then its description; None alone if it is unchanged."""
+    """Yield the bytes of the file, then its description; only None if it is unchanged."""
     try:
         path, beside = _file(_allowed(place))
         with _opened(path) as file:
@@ -107,10 +107,10 @@ def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fe
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a file of bytes, and nothing that would wait for a writer.
+    """Open a regular file: a pipe would wait for a writer.
 
     Raises:
-        RejectedError: it is a pipe, a socket, a device, or became a link just now.
+        RejectedError: the file is a pipe, a socket or a device, or has just become a link.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _allowed(place: Place) -> Path:
-    """Return where the address leads, links included."""
+    """Return the path of the address with its links resolved, if a setting allows it."""
     path = Path(place.address.path).resolve()
     if not any(path.is_relative_to(Path(one).resolve()) for one in place.folders):
         raise rejected("the folder is not among those that SOURCE_FOLDERS allows")
@@ -134,11 +134,11 @@ def _allowed(place: Place) -> Path:
 
 
 def _file(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the file itself, or the feed in the folder and what is beside it."""
+    """Return the file itself, or the feed in a folder and the names of the files beside it."""
     if not path.is_dir():
         return path, ()
     names = []
-    for folder, _, files in os.walk(path):  # it follows no link
+    for folder, _, files in os.walk(path):  # os.walk follows no links
         names += [(Path(folder) / name).relative_to(path).as_posix() for name in files]
         if len(names) > MOST:
             raise rejected(f"the folder holds more than {MOST:,} files")

@@ -1,7 +1,7 @@
-"""A file from an FTP server, encrypted (FTPS) or not.
+"""Fetch a file from an FTP server, encrypted (FTPS) or not.
 
-Servers write names and answers in UTF-8 or in Latin-1, and want a name back as they wrote it. So
-the connection itself reads and writes bytes, each as a character of Latin-1: `_sent` and `_read`.
+Servers write names and answers in UTF-8 or in Latin-1, and need a name back as they wrote it. So
+the connection treats each byte as a character of Latin-1; see `_sent` and `_read`.
 """
 
 import calendar
@@ -37,8 +37,8 @@ from properties.sources.fetch.transfer import (
 
 BLOCK = 64 * 1024  # bytes
 BYTES = "latin-1"
-ANSWER = 1000  # lines
-SECOND_LOOK = 2.0  # seconds until the size is read again, if a server gives no time
+ANSWER = 1000  # lines of one answer
+SECOND_LOOK = 2.0  # seconds until the size is read again, if a server returns no time
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
@@ -55,7 +55,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
         path, beside = path_of(place.address, partial(_names, server, sink))
-        # A list of names is sent as text, and in that mode many servers give no size.
+        # A list of names is sent in text mode, in which many servers return no size.
         server.voidcmd("TYPE I")
         stamp, name = _stamp(server, path), shown(path.rpartition("/")[2])
         if known.tells and stamp == known:
@@ -72,9 +72,9 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
 
 
 class _Plain(ftplib.FTP):
-    """FTP whose data connections end with the first, and whose answers have an end."""
+    """FTP whose answers are limited, and whose data connections share the control's deadline."""
 
-    lines = 0  # of the answer that is being read
+    lines = 0  # of the current answer
 
     def putline(self, line: str) -> None:
         self.lines = 0
@@ -94,7 +94,7 @@ class _Plain(ftplib.FTP):
 
 
 class _Secure(_Plain, ftplib.FTP_TLS):
-    """FTPS whose data connections go on in the session of the first, as many servers demand."""
+    """FTPS whose data connections reuse the TLS session of the first, as many servers require."""
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
         connection, size = super().ntransfercmd(cmd, rest)
@@ -104,7 +104,7 @@ class _Secure(_Plain, ftplib.FTP_TLS):
 
 
 def _connection(place: Place, end: float) -> ftplib.FTP:
-    """Connect to an address that was checked, and to no other (S13)."""
+    """Connect only to an address that was checked (S13)."""
     one = place.address
     context = tls()
     context.load_verify_locations(ca_bundle())
@@ -151,7 +151,7 @@ def _sent(text: str) -> str:
 
 
 def _read(text: str) -> str:
-    """Return a text of the connection as one of ours; half surrogates stand for other bytes."""
+    """Decode a text of the connection; lone surrogates represent the bytes that are not UTF-8."""
     return text.encode(BYTES).decode("utf-8", "surrogateescape")
 
 
@@ -174,7 +174,7 @@ def _stamp(server: ftplib.FTP, path: str) -> FileVersion:
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:
-    """Return when the file was changed in seconds since 1970; "" if the server does not know it."""
+    """Return when the file was changed, in seconds since 1970; "" if the server has no time."""
     try:
         answer = server.sendcmd(f"MDTM {_sent(path)}")
     except ftplib.error_perm:

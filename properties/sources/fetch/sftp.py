@@ -1,4 +1,4 @@
-"""A file from an SFTP server whose key is the one that was seen first."""
+"""Fetch a file from an SFTP server, whose key must be the one that was seen first."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ from properties.sources.fetch.transfer import (
     wait_for_upload,
 )
 
-_SYSTEM = re.compile(r"\[Errno.*", re.DOTALL)  # what the library adds of the system's words
+_SYSTEM = re.compile(r"\[Errno.*", re.DOTALL)  # the system's message that the library appends
 _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 
@@ -58,14 +58,14 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
 
 
 def fingerprint(host_key: str) -> str:
-    """Return a key as people compare it: its kind and "SHA256:…", as ssh shows it."""
+    """Return a key in the form that people compare: its kind and "SHA256:…", as ssh shows it."""
     kind, _, body = host_key.partition(" ")
     digest = hashlib.sha256(base64.b64decode(body)).digest()
     return f"{kind} SHA256:{base64.b64encode(digest).decode('ascii').rstrip('=')}"
 
 
 def _transport(place: Place, end: float) -> paramiko.Transport:
-    """Connect to an address that was checked, and to no other (S13)."""
+    """Connect only to an address that was checked (S13)."""
     one = place.address
     connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE, end=end)
     transport = paramiko.Transport(connection)
@@ -87,7 +87,11 @@ def _family(kind: str) -> str:
 
 
 def _checked_key(transport: paramiko.Transport, place: Place) -> str:
-    """Return the key of the server; before any password is sent."""
+    """Return the key of the server, after comparing it. No password is sent before.
+
+    Raises:
+        RejectedError: the server has another key than before.
+    """
     key = transport.get_remote_server_key()
     shown = f"{key.get_name()} {key.get_base64()}"
     if place.host_key and shown != place.host_key:

@@ -1,6 +1,6 @@
-"""What every kind of fetch shares: place and version of a file, where its bytes go, and how long.
+"""The shared parts of all fetches: place and version of a file, the sink, the time limits.
 
-Also which file of a folder on a server is the feed.
+It also finds the feed in a folder on a server.
 """
 
 import time
@@ -16,17 +16,17 @@ from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from properties.feeds.unpack import IDX, the_feed
 from properties.sources.address import Address
 
-SILENCE = 20.0  # seconds without a byte, after which a server is given up
-RACE = 120.0  # seconds; a file that was changed so shortly before may change again unseen
-UPLOADING = 60.0  # seconds; one that was changed so shortly before may still be uploaded
-AHEAD = 3600.0  # seconds by which the clock of a server may be before ours
+SILENCE = 20.0  # seconds without a byte until a fetch gives up
+RACE = 120.0  # seconds after a change in which a file may change again without a new time
+UPLOADING = 60.0  # seconds after a change in which a file may still be uploaded
+AHEAD = 3600.0  # seconds by which the clock of a server may be ahead of ours
 MOST = 100_000  # names in a folder
-LONGEST = 100 * MOST  # characters of all of them
+LONGEST = 100 * MOST  # characters of all names in a folder
 _OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
 
 
 class StillUploaded(TransientError):
-    """The file may not be whole yet: it was changed a moment ago, or while it was read."""
+    """The file may be incomplete: it was changed a moment ago, or while it was read."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text}: it may still be uploaded, so it is taken later", unclear=False)
@@ -34,15 +34,15 @@ class StillUploaded(TransientError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file is, and what it takes to get it.
+    """The address of a file, with the data that is needed to fetch it.
 
     Attributes:
         secret: a password, or for SFTP a private key; for a web address see `sign_in`.
         sign_in: PASSWORD, BEARER, HEADER or SIGNED: see `web_server`.
         header: the name of the header for HEADER.
-        host_key: the key of an SFTP server as it was seen first, "" as long as it was not.
+        host_key: the key of an SFTP server at the first fetch; "" before that.
         inside: see `outside.RequestOptions`.
-        folders: of this machine, from which files may be taken.
+        folders: the folders of this machine from which files may be fetched.
     """
 
     address: Address
@@ -57,12 +57,12 @@ class Place:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """How a server describes one version of a file; empty if nothing is known.
+    """A server's description of one version of a file; empty if nothing is known.
 
     Attributes:
-        etag: of a web server.
-        modified: as the server writes it; a file system's is in seconds since 1970.
-        size: bytes; of a file system alone.
+        etag: the ETag of a web server.
+        modified: the header of a web server; from all others the seconds since 1970.
+        size: the number of bytes; None from a web server.
     """
 
     etag: str = ""
@@ -71,18 +71,18 @@ class FileVersion:
 
     @property
     def tells(self) -> bool:
-        """Whether the same stamp means the same file."""
+        """Whether an equal description means the same file."""
         return bool(self.etag or self.modified)
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What is known of a file that was fetched.
+    """The description of a fetched file.
 
     Attributes:
-        name: what it is called there.
-        host_key: the key that the SFTP server has shown.
-        beside: names of other files that were there and are no feed.
+        name: the name of the file at its source.
+        host_key: the key of the SFTP server.
+        beside: the names of the other files in the folder.
     """
 
     name: str
@@ -92,12 +92,12 @@ class Fetched:
 
 
 class Sink:
-    """Where a file arrives.
+    """The target of a fetched file.
 
     Args:
-        limit: bytes that it may have.
-        check: called with each piece; raises what ends the fetch, such as a deadline, or returns
-            the seconds that it may still take.
+        limit: the most bytes that the file may have.
+        check: called for each piece. It returns the seconds that the fetch may still take, or
+            raises an error that ends it, such as a passed deadline.
     """
 
     def __init__(self, file: BinaryIO, limit: int, check: Callable[[], float]) -> None:
@@ -107,7 +107,7 @@ class Sink:
         self.check = check
 
     def write(self, data: bytes) -> int:
-        """Take a piece.
+        """Write a piece of the file.
 
         Raises:
             RejectedError: the file is too large.
@@ -124,10 +124,10 @@ class Sink:
             raise rejected(text)
 
     def finish(self, size: int | None) -> None:
-        """Refuse a file that is not whole.
+        """Refuse a file that is incomplete.
 
         Args:
-            size: how many bytes it should have, None where nobody said.
+            size: the number of bytes that the file should have; None if unknown.
         """
         if size is not None and size != self.size:
             raise failed(f"{self.size:,} bytes came, {size:,} were announced")
@@ -137,11 +137,12 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
     """Postpone a file that was changed a moment ago.
 
     Args:
-        modified: and `now` in seconds since 1970, by the clock of the server where that is known.
-            By another clock what lies a little ahead is young, too.
+        modified: in seconds since 1970, by the clock of the server.
+        now: in seconds since 1970, by the same clock if it is known. With another clock, a time
+            that is a little ahead also counts as recent.
 
     Raises:
-        StillUploaded: it was.
+        StillUploaded: the file was changed a moment ago.
     """
     age = now - modified
     if -AHEAD < age < UPLOADING:
@@ -153,14 +154,16 @@ def look_again(name: str, before: FileVersion, after: FileVersion) -> None:
     """Postpone a file that changed while it was read.
 
     Raises:
-        StillUploaded: it does.
+        StillUploaded: both versions differ.
     """
     if before != after:
         raise StillUploaded(f"the file {name} was changed while it was read")
 
 
 def settled(stamp: FileVersion, now: float) -> FileVersion:
-    """Return the stamp of a file system, or none where the file may still change within its second.
+    """Return the version of a file, or an empty one if the file is too new.
+
+    A new file could change again within the same second, and its version would remain the same.
 
     Args:
         now: seconds since 1970.
@@ -170,21 +173,21 @@ def settled(stamp: FileVersion, now: float) -> FileVersion:
 
 
 def rejected(text: str) -> RejectedError:
-    """Return the error for what a person must change."""
+    """Return the error for a problem that a person must solve."""
     return RejectedError(text, status=0)
 
 
 def failed(text: str) -> TransientError:
-    """Return the error for what may succeed the next time."""
+    """Return the error for a problem that may disappear by the next try."""
     return TransientError(text, unclear=False)
 
 
 @contextmanager
 def in_time(sink: Sink) -> Iterator[float]:
-    """Yield when the fetch must have ended, on the monotonic clock (I13).
+    """Yield the time at which the fetch must end, on the monotonic clock (I13).
 
     Raises:
-        TransientError: it has to end; what came of that is no other error.
+        TransientError: the time has passed. It replaces the error that resulted from that.
     """
     end = time.monotonic() + sink.check()
     try:
@@ -196,7 +199,7 @@ def in_time(sink: Sink) -> Iterator[float]:
 
 
 class FolderListing:
-    """The names in a folder, added one by one: a list of a server may have no end."""
+    """The names in a folder, added one by one, because a server's list may have no end."""
 
     def __init__(self, sink: Sink) -> None:
         self.found: list[str] = []
@@ -204,10 +207,10 @@ class FolderListing:
         self._size = 0
 
     def add(self, name: str) -> None:
-        """Take a name.
+        """Add a name.
 
         Raises:
-            RejectedError: there are too many.
+            RejectedError: there are too many names.
         """
         self._sink.check()
         self.found.append(name)
@@ -221,15 +224,15 @@ def path_of(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the path of the file, or of the feed in the folder, and the names beside it.
 
-    A path is relative to where the server begins; after two slashes it begins at its root. A folder
+    A path is relative to the start folder of the server. After two slashes it is absolute. A folder
     ends with a slash.
 
     Args:
-        names_in: the names in a folder of the server; "" is where it begins. In what is not UTF-8
-            half surrogates stand for bytes; so is it in the path that is returned.
+        names_in: returns the names in a folder of the server; "" is the start folder. In these
+            names and in the returned path, lone surrogates represent bytes that are not UTF-8.
 
     Raises:
-        wanted.Failed: no file of the folder is the feed, or several could be.
+        RejectedError: no file of the folder is the feed, or several files could be.
     """
     path = address.path.removeprefix("/")
     if path and not path.endswith("/"):
@@ -246,5 +249,5 @@ def path_of(
 
 
 def shown(text: str) -> str:
-    """Return a text as people read it: what is not UTF-8 is taken for Latin-1 (I17)."""
+    """Return a text for people, in which bytes that are not UTF-8 are read as Latin-1 (I17)."""
     return text.translate(_OF_LATIN_1)

@@ -1,4 +1,4 @@
-"""A file from a web server: If-None-Match and If-Modified-Since, else all of it."""
+"""Fetch a file from a web server, with If-None-Match and If-Modified-Since."""
 
 import base64
 import hashlib
@@ -61,8 +61,8 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
 def _wait_for_upload(headers: Mapping[str, str], name: str) -> None:
     """Postpone a file that was changed a moment ago, by the server's own clock.
 
-    Only of a server that can send parts of it: so it is a file, and no answer that is made
-    for each request.
+    This applies only if the server can send parts of it: then it is a file, and not an answer that
+    is generated for each request.
     """
     if headers.get("Accept-Ranges", "").strip().lower() != "bytes":
         return
@@ -89,10 +89,10 @@ def _check(answer: ResponseStream, place: Place) -> None:
 
 
 def headers(place: Place, target: str, now: float) -> Mapping[str, str]:
-    """Return the headers of a request; none without a user and a secret.
+    """Return the headers that authenticate a request; none without a user and a secret.
 
     Args:
-        target: the path with its query, as it is sent.
+        target: the path with its query, as in the request.
         now: seconds since 1970.
     """
     if not place.user and not place.secret:
@@ -111,6 +111,6 @@ def headers(place: Place, target: str, now: float) -> Mapping[str, str]:
 
 
 def signature(secret: str, target: str, moment: str) -> str:
-    """Return the HMAC-SHA256 of method, target and time, each on a line, in hexadecimal digits."""
+    """Return the HMAC-SHA256 of method, target and time, one per line, in hexadecimal digits."""
     text = f"{METHOD}\n{target}\n{moment}"
     return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
