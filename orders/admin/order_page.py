@@ -112,7 +112,7 @@ class OrderStep:
 
 
 def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list[OrderStep]:
-    """Return the steps. An unknown status is none of them; the steps reached so far are done."""
+    """Return the steps. If the status is unknown, the steps that were reached are done."""
     reached = {
         line.new: line.occurred_at
         for line in lines

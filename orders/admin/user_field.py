@@ -11,7 +11,7 @@ from crm_sync.admin.ui.base import (
 )
 from orders.models import PlatformUser
 
-FEW = 50  # users; a longer list has a search
+FEW = 50  # users, else the list has a search
 
 
 class UserField(forms.ChoiceField):

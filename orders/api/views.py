@@ -211,7 +211,7 @@ class Reschedule(ChangeView):
         parameters=[KEY_OF_A_CHANGE],
     )
     def post(self, request: Request, order_id: str) -> Response:
-        """Ask for another appointment."""
+        """Request another appointment."""
         body = RescheduleSerializer(data=request.data)
         return self.changed(order_id, changes.reschedule, body)
 

@@ -75,7 +75,7 @@ def marketing(orders: QuerySet[Order], *, now: datetime, a_minute: int | None = 
 
 
 def properties(orders: QuerySet[Order]) -> Properties:
-    """Return the properties of some orders, those of the newest orders first."""
+    """Return the properties of some orders, beginning with the newest orders."""
     columns = ("workspace", "property_platform_id", "real_estate_property")
     rows = orders.order_by("-created_at", "-pk")
     named: Properties = {}

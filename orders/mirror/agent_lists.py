@@ -56,7 +56,7 @@ def week_of(day: date) -> tuple[datetime, datetime]:
 
 
 def beginning(day: date) -> datetime:
-    """Return midnight in the current time zone; a day may have 23 or 25 hours."""
+    """Return midnight in the current time zone. A day may have 23 or 25 hours."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 

@@ -79,7 +79,7 @@ class Placement(DueModel):
         on_delete=models.SET_NULL,
         related_name="placements",
     )
-    # When it was confirmed, and by whom if it was a person.
+    # The time of the confirmation, and the person who confirmed, if it was a person.
     confirmed_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

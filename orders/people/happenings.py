@@ -101,7 +101,7 @@ def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
     """Return the timeline lines with this news, without actions that are no longer required."""
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
-    # No join: it would look up the assignment of every line.
+    # No join, because it would read the assignment of every line.
     waiting = agent_lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")

@@ -42,7 +42,7 @@ SETTLES = timedelta(minutes=2)  # a minute for clocks that differ, and one for a
 OLDEST = timedelta(days=14)  # older events are not mailed, if a mail server fails for so long
 LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + leases.LEASE
 AT_ONCE = 4  # mails sent at the same time
-LINES = 50  # lines in a mail; the others are only counted
+LINES = 50  # lines in a mail, which only counts the others
 
 
 class NoticeOutcome(StrEnum):

@@ -1,6 +1,6 @@
 """Reschedule and cancel an order, as a user of the platform (§4.4, A34).
 
-Each call is written to a `ChangeRequest` before it goes out, and its outcome afterwards.
+Each call is written to a `ChangeRequest` before it is sent, and its outcome afterwards.
 """
 
 from collections.abc import Callable

@@ -40,7 +40,7 @@ from properties.models import Property
 
 
 def work(claims: Sequence[Claim[Placement]], turn: Turn) -> list[PlacingOutcome]:
-    """Work on claimed placements; return the outcome of each."""
+    """Work on claimed placements. Return the outcome of each."""
     return [_work(claim, turn.workspace) for claim in claims]
 
 

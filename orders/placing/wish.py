@@ -37,8 +37,8 @@ def prepare(
 
     Args:
         user: a platform user id or a userReferenceId.
-        products: product ids or values such as GROUND_PHOTO. One that is named twice is ordered
-            twice.
+        products: product ids or values such as GROUND_PHOTO. A product that is named twice is
+            ordered twice.
         instructions: the id of an option for "billing", "organization", "delivery". If one is
             missing, the first option is used.
 

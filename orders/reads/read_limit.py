@@ -45,6 +45,6 @@ def exhausted(now: datetime) -> QuerySet[RateLimit]:
     """Return the rows of the workspaces in which no order may be read now."""
     at_once, share = limits()
     full = now + at_once * share
-    # A time far ahead was written by a wrong clock; `take` corrects it (I29).
+    # A time far ahead was written by a wrong clock. `take` corrects it (I29).
     mine = RateLimit.objects.filter(paid_until__gt=full - share)
     return mine.filter(paid_until__lte=full + BEHIND)

@@ -53,13 +53,13 @@ ORDER = PropertyAction("order", "Order…", "Order for these…", draft_pages.AD
 
 
 def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
-    """Show the placements of a group. A POST places, leaves out or takes back placements."""
+    """Show the placements of a group. A POST places, removes or withdraws placements."""
     lead = _lead(request, group)
     if request.method == "POST":
         if not draft_pages.may_act(lead, request.user):
             raise PermissionDenied
         _act(request, group)
-        if not selection.members(group).exists():  # all were left out
+        if not selection.members(group).exists():  # all placements were removed
             return HttpResponseRedirect(list_of("properties.property"))
         return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
     if draft_pages.may_act(lead, request.user) and not selection.is_chosen(lead):
