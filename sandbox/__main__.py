@@ -21,7 +21,7 @@ MOST_SENDERS = 64
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT and return 0; 1 if it cannot start, 2 for wrong usage."""
+    """Serve until SIGTERM or SIGINT and return 0, or 1 if it cannot start, 2 for wrong usage."""
     options = _options(arguments)
     logging.basicConfig(level=logging.WARNING, format="sandbox: %(message)s")
     try:

@@ -14,7 +14,7 @@ USUAL_PAGE = 50  # §8
 
 
 def create(platform: Platform, request: Request) -> Answer:
-    """Create a property (§4.6). Every field is optional; an existing reference is a 409 (A45)."""
+    """Create a property (§4.6). Every field is optional. An existing reference is a 409 (A45)."""
     document = platform.merged({}, request.body)
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()

@@ -48,7 +48,7 @@ merge A10 deep shallow
     whether members inside the four merged objects are merged too, or replaced
 """
 
-# The kinds of platform that `--platform` takes.
+# The kinds of platform for `--platform`.
 PLATFORMS: dict[str, dict[str, str]] = {
     "rich": {},
     "strict": {

@@ -209,7 +209,7 @@ def _forms_of_secrets(webhook: Document) -> list[str]:
 
 
 def _without(hidden: list[str], text: str) -> str:
-    """Return a text without secrets. Errors may name the address; answers may repeat the call."""
+    """Return a text without secrets, which an error or an answer may repeat."""
     for form in hidden:
         text = text.replace(form, "***")
     return text

@@ -246,7 +246,7 @@ class Platform:
     def announce(
         self, assignment_id: str, visual_type: str, product: str | None, quantity: int | None
     ) -> None:
-        """Announce visuals of one type, by default of the first product; see `Change.announce`."""
+        """Announce visuals of one type, by default for the first product; see `Change.announce`."""
         if visual_type not in VISUAL_TYPES:
             raise bad("visualType", f"must be one of {', '.join(VISUAL_TYPES)}")
         assignment = self.assignment(assignment_id)
