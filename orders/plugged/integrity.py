@@ -161,7 +161,7 @@ def files(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def placements(workspace_id: int, now: datetime) -> CheckGroup:
-    """Check that a placement has its order, or a reason why not (I9)."""
+    """Count placements by state, and check their workspaces and leases (I9)."""
     has_order = Q(order__isnull=False)
     return CheckGroup(
         "placements",
@@ -179,7 +179,7 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def users(workspace_id: int, now: datetime) -> CheckGroup:
-    """Check that a user of the platform is there, or was missing in two complete walks."""
+    """Count the users who are there, and the users missing in two complete walks."""
     return CheckGroup(
         "users",
         PlatformUser.objects.filter(workspace=workspace_id),
