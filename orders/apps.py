@@ -4,14 +4,14 @@ from django.apps import AppConfig
 
 
 class OrdersConfig(AppConfig):
-    """Plugs the orders into the platform's side."""
+    """Registers the hooks of the orders with `crm_sync`."""
 
     name = "orders"
     label = "orders"
     verbose_name = "Orders"
 
     def ready(self) -> None:
-        """Register what needs the models, which are ready only now."""
+        """Register the hooks. They need the models, which are loaded only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,

@@ -21,7 +21,7 @@ MOST_SENDERS = 64
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT and return 0; 1 if it cannot start, 2 for wrong usage."""
+    """Serve until SIGTERM or SIGINT and return 0, or 1 if it cannot start, 2 for wrong usage."""
     options = _options(arguments)
     logging.basicConfig(level=logging.WARNING, format="sandbox: %(message)s")
     try:
@@ -62,7 +62,7 @@ def _sandbox(options: argparse.Namespace) -> Sandbox:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     known = argparse.ArgumentParser(prog="python -m sandbox", description=__doc__)
     known.add_argument("--port", type=int, default=8900, help="0: any that is free")
     known.add_argument("--host", default="127.0.0.1", help="127.0.0.1 by default")

@@ -1,4 +1,4 @@
-"""The sandbox as a WSGI application: each request takes the same steps."""
+"""The sandbox as a WSGI application. Each request goes through the same steps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 BODY_METHODS = ("POST", "PUT", "PATCH")
 NOT_RECORDED = (FILES, "/tours/", "/openapi.json", CONTROL)
-BODY_RECORDED = 64 * 1024  # 10,000 recorded calls with larger bodies would fill the memory
+BODY_RECORDED = 64 * 1024  # larger bodies of 10,000 recorded calls would fill the memory
 MASKED = ("authSecret", "secret", "clientSecret", "token", "password")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
@@ -46,7 +46,7 @@ FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
 @dataclass(slots=True)
 class _Exchange:
-    """One request, as far as it was read before it was answered or refused."""
+    """One request, as far as it was read before the answer or refusal."""
 
     method: str
     path: str
@@ -58,15 +58,15 @@ class _Exchange:
 
     @property
     def of_page(self) -> bool:
-        """True if a form of the page sent it: the answer leads back to the page."""
+        """True if a form of the page sent it, so that the answer redirects to the page."""
         return self.query == FROM_PAGE and self.path.startswith(CONTROL)
 
 
 class Sandbox(Platform):
-    """The platform as a WSGI application; `Platform` has its actions."""
+    """The platform as a WSGI application. `Platform` has its actions."""
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request; the answer is always a documented one."""
+        """Serve one request. The answer is always a documented one."""
         path, query = _path(environ), environ.get("QUERY_STRING", "")
         exchange = _Exchange(environ["REQUEST_METHOD"], path, query)
         try:
@@ -93,7 +93,7 @@ class Sandbox(Platform):
 
     def _serve(self, environ: Environ, exchange: _Exchange) -> tuple[Answer, bytes]:
         method, path = exchange.method, exchange.path
-        # Read it before refusing anything: unread bytes would break the connection.
+        # Read the body before any refusal, because unread bytes would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
         _check_host(environ, self.hosts)
         webhooks.check_not_removed(self, path)
@@ -133,11 +133,11 @@ class Sandbox(Platform):
             return answer, answer.payload()
 
     def _positions(self, path: str) -> dict[str, str]:
-        """The switches apply to the interface only, not to the sandbox's own paths."""
+        """Return the switches, which apply to the interface and not to the sandbox's own paths."""
         return USUAL if path.startswith(NOT_RECORDED) else self.switches
 
     def date(self) -> str:
-        """The sandbox's clock as a `Date` header."""
+        """Return the sandbox's time as a `Date` header."""
         return format_datetime(self.now(), usegmt=True)
 
     def _check_access(self, environ: Environ, path: str) -> None:
@@ -168,12 +168,12 @@ class Sandbox(Platform):
 
 
 def _masked(body: Document) -> Document:
-    """A body as it is recorded, with its secrets masked."""
+    """Return a body for the record, with its secrets masked."""
     return {name: "***" if name in MASKED else value for name, value in body.items()}
 
 
 def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:
-    """The line of the journal for one call."""
+    """Return the line of the journal for one call."""
     return {
         "effect": exchange.effect,
         "began": exchange.began,
@@ -188,9 +188,9 @@ def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:
 
 
 def _disturbed(content: list[bytes], fault: Rule) -> Iterable[bytes]:
-    """Delay, drop, cut off or repeat an answer, as the fault has it; the call was carried out.
+    """Delay, drop, cut off or repeat an answer, as the fault requires. The call was carried out.
 
-    With the error number of a lost connection, a server closes it without an answer of its own.
+    With the error number of a lost connection, a server closes the connection without an answer.
     """
     if fault.fault in ("SLOW", "TIME_OUT_AFTER"):
         time.sleep(fault.seconds)
@@ -209,7 +209,7 @@ def _cut_off(content: bytes) -> Iterator[bytes]:
 
 
 def _then_discard(content: list[bytes], environ: Environ) -> Iterator[bytes]:
-    """Read the rest of the body: a caller that still sends it would otherwise get no answer."""
+    """Read the rest of the body. Otherwise a caller that is still sending gets no answer."""
     yield from content
     discard_body(environ)
 
@@ -235,13 +235,13 @@ def _check_host(environ: Environ, allowed: frozenset[str]) -> None:
 def _check_origin(environ: Environ) -> None:
     """Refuse a page of another site, because the control paths need no token."""
     origin = environ.get("HTTP_ORIGIN")
-    # Compare it as text: it may be no address.
+    # Compare it as text, because it may not be an address.
     if origin is not None and origin.partition("://")[2] != environ.get("HTTP_HOST"):
         raise Refused(403, "the control paths take no calls from other sites")
 
 
 def _path(environ: Environ) -> str:
-    """The path as text: WSGI passes its bytes as Latin-1."""
+    """Return the path as text. WSGI passes its bytes as Latin-1."""
     return (
         str(environ.get("PATH_INFO") or "/").encode("latin-1", "replace").decode("utf-8", "replace")
     )

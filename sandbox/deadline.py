@@ -1,4 +1,4 @@
-"""Reads with a deadline: the time-out of a socket would start again with each byte."""
+"""Reads with a deadline. The time-out of a socket would start again with each byte."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _thread = _Thread()
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Let the reads of this thread from `Bounded` sockets end with TimeoutError after `seconds`."""
+    """End this thread's reads from `Bounded` sockets with TimeoutError after `seconds`."""
     before, _thread.until = _thread.until, time.monotonic() + seconds
     try:
         yield
     finally:
-        _thread.until = before  # a callback may call the sandbox in this very thread
+        _thread.until = before  # a callback may call the sandbox in this thread
 
 
 def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> Any:
@@ -55,7 +55,7 @@ class Bounded(socket.socket):
 
     @classmethod
     def of(cls, connection: socket.socket) -> Bounded:
-        """Take over a connection, so that all reads, and a TLS handshake, end in time."""
+        """Wrap a connection, so that all reads and a TLS handshake end in time."""
         seconds = connection.gettimeout()
         if _thread.until is not None:
             seconds = max(0.001, _thread.until - time.monotonic())
@@ -71,7 +71,7 @@ class Bounded(socket.socket):
 
 
 class BoundedTls(ssl.SSLSocket):
-    """The same, encrypted."""
+    """The same with encryption."""
 
     def recv_into(self, *arguments: Any) -> Any:
         return _bounded(self, super().recv_into, *arguments)
@@ -110,9 +110,9 @@ class _Adapter(HTTPAdapter):
 
 
 def session() -> requests.Session:
-    """A session whose calls end before the deadline of `within`."""
+    """Return a session whose calls end before the deadline of `within`."""
     made = requests.Session()
-    made.trust_env = False  # no proxy of the environment for calls to the loopback
+    made.trust_env = False  # calls to the loopback use no proxy of the environment
     made.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
     for scheme in "http://", "https://":
         made.mount(scheme, _Adapter())

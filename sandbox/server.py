@@ -20,8 +20,8 @@ from sandbox.wire import Refused, encode
 
 log = logging.getLogger("sandbox")
 
-REQUEST_SECONDS = 10  # for a whole request, so that a slow caller cannot hold a thread longer
-THREADS = 256  # each caller that is slow, or gets a late answer, holds one
+REQUEST_SECONDS = 10  # for a whole request, so that a slow caller does not hold a thread longer
+THREADS = 256  # each slow caller, and each caller with a late answer, holds one
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -46,8 +46,8 @@ class Background:
         self._stop = threading.Event()
 
     def start(self) -> None:
-        """Start all of them."""
-        if self._box.pending or self._box.delayed:  # left from before a restart
+        """Start all threads."""
+        if self._box.pending or self._box.delayed:  # events from before a restart
             self._box.has_pending.set()
         for _ in range(self._senders):
             self._run(self._send)
@@ -57,7 +57,7 @@ class Background:
             self._run(self._save, self._saver)
 
     def stop(self) -> None:
-        """Save once more; the threads end with the process."""
+        """Save once more. The threads end with the process."""
         self._stop.set()
         if self._saver:
             self._saver.save()
@@ -67,7 +67,7 @@ class Background:
 
     def _send(self) -> None:
         while not self._stop.is_set():
-            # Wait shortly while a fault delays events: no signal says when they are due.
+            # Wait only briefly while a fault delays events, because no signal announces their time.
             self._box.has_pending.wait(0.1 if self._box.delayed else None)
             self._guarded(self._box.deliver_next)
 
@@ -80,7 +80,7 @@ class Background:
             self._guarded(lambda: saver.run(self._stop))
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """Log an error and go on: a dead thread would silently stop all callbacks or saves."""
+        """Log an error and continue. A dead thread would silently stop all callbacks or saves."""
         try:
             work()
         except Exception:
@@ -89,7 +89,7 @@ class Background:
 
 
 class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """One process, because the state is in memory; threads, because answers may be slow."""
+    """One process, because the state is in memory. Threads, because answers may be slow."""
 
     def __init__(self, box: Sandbox, listener: socket.socket, background: Background) -> None:
         self._box = box
@@ -122,7 +122,7 @@ class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """Answers malformed HTTP with the documented error body (A4) instead of a page."""
 
     def handle(self, conn: Any) -> Any:
-        """Read and answer a request in a thread; a body that takes too long is a 408."""
+        """Read and answer a request in a thread. A body that takes too long is a 408."""
         if not isinstance(conn.sock, Bounded):
             conn.sock = Bounded.of(conn.sock)
         with within(REQUEST_SECONDS):
@@ -149,7 +149,7 @@ class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _is_closed(graceful: bool = False) -> None:
-    """Replace `close` of a connection that is closed already."""
+    """Do nothing: it replaces `close` of a connection that is closed already."""
 
 
 def _status_of(error: Exception) -> int:
@@ -166,7 +166,7 @@ def _status_of(error: Exception) -> int:
 
 
 def _show_clock_of(box: Sandbox) -> None:
-    """Send the sandbox's clock as `Date`, where gunicorn would send the machine's."""
+    """Send the sandbox's time as `Date`, instead of the machine's time from gunicorn."""
     headers_of_gunicorn = Response.default_headers
 
     def dated(response: Any) -> list[str]:

@@ -24,9 +24,9 @@ _WHOLE = re.compile(DAY.pattern + r"T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", r
 
 
 class Refused(Exception):
-    """The request is answered with `status`; `errors` says for each field what is wrong.
+    """The request is answered with `status`. `errors` contains the problem of each field.
 
-    `switch` names the switch that decides about the status, if the interface leaves it open.
+    `switch` names the switch that decides about the status, if the interface allows several.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Refused(Exception):
         self.headers: dict[str, str] = {}
 
     def body(self) -> Document:
-        """The error body of A4."""
+        """Return the error body of A4."""
         errors = [{"field": name, "message": text} for name, text in self.errors.items()]
         return {
             "status": self.status,
@@ -56,13 +56,13 @@ class Refused(Exception):
 
 
 def bad(field: str, message: str) -> Refused:
-    """A 400 that names one field."""
+    """Return a 400 that names one field."""
     return Refused(400, f"{field}: {message}", {field: message})
 
 
 @dataclass(slots=True)
 class Request:
-    """One request as a handler sees it; `params` are the words of the path."""
+    """One request for a handler. `params` are the words of the path."""
 
     method: str
     path: str
@@ -72,11 +72,11 @@ class Request:
     base_url: str
 
     def number(self, name: str, default: int, *, lowest: int, highest: int | None = None) -> int:
-        """A whole number of the query within its bounds, else a 400 naming it (§4.6)."""
+        """Return a whole number of the query within its bounds, else a 400 names it (§4.6)."""
         text = self.query.get(name)
         if text is None:
             return default
-        # int() would take "1_0", " 1" and the digits of other scripts.
+        # int() would accept "1_0", " 1" and the digits of other scripts.
         if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < lowest:
             raise bad(name, f"must be a whole number of at least {lowest}")
         if highest is not None and int(text) > highest:
@@ -84,7 +84,7 @@ class Request:
         return int(text)
 
     def text(self, name: str) -> str | None:
-        """A text of the body, None when absent or null; another type is a 400 naming it."""
+        """Return a text of the body, None if absent or null. A 400 names any other type."""
         value = self.body.get(name)
         if value is not None and not isinstance(value, str):
             raise bad(name, "must be a text")
@@ -102,19 +102,19 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
     def payload(self) -> bytes:
-        """The bytes of the body; none for a 204."""
+        """Return the bytes of the body. A 204 has none."""
         if self.content is not None:
             return self.content
         return b"" if self.status == HTTPStatus.NO_CONTENT else encode(self.value)
 
 
 def encode(value: Any) -> bytes:
-    """JSON in its compact form, pure ASCII (so that a lone surrogate survives)."""
+    """Return compact JSON in pure ASCII, so that a lone surrogate survives."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
 def read_body(environ: Mapping[str, Any]) -> bytes:
-    """Read the whole request body, with or without a declared length; 413 past the bound."""
+    """Read the whole request body, with or without a declared length. Too large a body is a 413."""
     declared = environ.get("CONTENT_LENGTH") or ""
     if declared and not (declared.isascii() and declared.isdigit() and len(declared) <= 18):
         raise Refused(400, "Content-Length is not a number")
@@ -143,17 +143,17 @@ def _read(stream: Any, size: int) -> bytes:
 
 
 def discard_body(environ: Mapping[str, Any]) -> None:
-    """Read and drop the rest of the body, up to a bound."""
+    """Read and drop the rest of the body, up to a limit."""
     left = min(int(environ.get("CONTENT_LENGTH") or MAX_DISCARDED), MAX_DISCARDED)
     try:
         while left > 0 and (piece := _read(environ["wsgi.input"], min(left, 65_536))):
             left -= len(piece)
     except Refused:
-        return  # the answer is on its way already
+        return  # the answer has been sent already
 
 
 def parse_body(content: bytes) -> Document:
-    """The JSON object of a body, else a 400; NaN and numbers out of range are not JSON."""
+    """Return the JSON object of a body, or raise a 400. NaN and huge numbers are not JSON."""
     try:
         value = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -164,7 +164,7 @@ def parse_body(content: bytes) -> Document:
 
 
 def parse_form(content: bytes) -> Document:
-    """The fields of a form of the sandbox's own page; an empty one is null."""
+    """Return the fields of a form of the sandbox's own page. An empty field is null."""
     pairs = parse_query(content.decode("utf-8", "replace"))
     return {name: value or None for name, value in pairs.items()}
 
@@ -174,7 +174,7 @@ def _no_number(word: str) -> float:
 
 
 def parse_query(text: str) -> dict[str, str]:
-    """The query as names and values; of a repeated name the last counts."""
+    """Return the query as names and values. If a name is repeated, the last value counts."""
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100))
     except ValueError as error:
@@ -182,18 +182,18 @@ def parse_query(text: str) -> dict[str, str]:
 
 
 def timestamp(moment: datetime) -> str:
-    """An ISO 8601 timestamp in UTC."""
+    """Return an ISO 8601 timestamp in UTC."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def whole_timestamp(text: str, field: str) -> str:
-    """A timestamp with seconds and an offset, for callbacks and answers; else a 400."""
+    """Return a timestamp with seconds and an offset, for callbacks and answers, or raise a 400."""
     moment = parse_timestamp(text, field)
     return text if _WHOLE.fullmatch(text) else timestamp(moment)
 
 
 def parse_timestamp(text: str, field: str) -> datetime:
-    """A timestamp of the wire as an aware time, else a 400 naming the field.
+    """Return a timestamp of the wire as an aware time, or raise a 400 that names the field.
 
     Without an offset it is UTC (A52).
     """

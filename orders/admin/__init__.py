@@ -1,4 +1,4 @@
-"""The admin screens of the orders: what was ordered, how it stands, what was delivered."""
+"""Admin screens for orders: the orders, their status, and the delivered materials."""
 
 from orders.admin.calendar import CalendarFeedAdmin
 from orders.admin.material_file import MaterialFileAdmin

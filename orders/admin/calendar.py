@@ -1,4 +1,4 @@
-"""The calendar of appointments, and the private address of a person's own."""
+"""The calendar of appointments, and each person's private calendar address."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ from orders.mirror.agent_lists import beginning
 from orders.models import CalendarFeed
 from orders.models.statuses import AssignmentStatus, shown
 
-SHOWN = 4  # appointments in one day of a month; the others are on the page of that week
+SHOWN = 4  # appointments per day in the month view. The week view shows the others.
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 1, 1)
 
 
 def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Show a month, a week or a list; on a phone each of them is a list."""
+    """Show a month, a week or a list. On a phone, each view is a list."""
     person = cast("User", request.user)
     now, asked = timezone.now(), request.GET
     view = asked.get("view", "") if asked.get("view") in VIEWS else "month"
@@ -75,7 +75,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Make or renew the private address, shown once, or take it away (POST only)."""
+    """Make or renew the private address and show it once, or revoke it (POST only)."""
     person, back = cast("User", request.user), reverse("admin:orders_order_calendar")
     if request.method != "POST":
         return HttpResponseRedirect(back)
@@ -108,7 +108,7 @@ def _day(text: str) -> date:
 
 
 def _at(request: HttpRequest, **changed: object) -> str:
-    """Return the address of this page with other values; "" takes one away."""
+    """Return the address of this page with other values. "" removes a value."""
     query = request.GET.dict() | {name: str(value) for name, value in changed.items()}
     return f"?{urlencode({name: value for name, value in query.items() if value})}"
 
@@ -159,7 +159,7 @@ def _feed(person: User, now: datetime) -> dict[str, object] | None:
 
 @admin.register(CalendarFeed)
 class CalendarFeedAdmin(ReadOnlyAdmin):
-    """Who has a calendar address; no address is shown, and each can be taken away."""
+    """The accounts with a calendar address. An address is never shown, but can be revoked."""
 
     workspace_path = None
     empty = Empty(
@@ -180,7 +180,7 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
 
     @action(description="Revoke", permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[CalendarFeed]) -> None:
-        """Let the addresses lead nowhere (POST only)."""
+        """Revoke the chosen addresses (POST only)."""
         self.note(request, queryset, "Revoked.")
         count = queryset.count()
         CalendarFeed.objects.filter(pk__in=[row.pk for row in queryset]).delete()

@@ -1,4 +1,4 @@
-"""An assignment as a card: how it stands in words, who comes when, and what the platform needs."""
+"""An assignment as a card: its status in words, the appointment, and what the platform needs."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ NEEDS = {  # §3.2, what may be required of the client
     "POWER_OF_ATTORNEY_REQUIRED": "a signed power of attorney",
     "DOCUMENT_UPLOAD_REQUIRED": "documents that you upload",
 }
-# §4 has no call that takes a file.
+# §4 has no call for uploading a file.
 BRING = (
     "It cannot be handed in from here: do it on the platform's own pages, at order {}. This page"
     " goes on by itself when the platform has it."
@@ -44,7 +44,7 @@ MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
 
 
 def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict[str, object]:
-    """Return what the page shows of one assignment, whose row was loaded with its order."""
+    """Return the data of one card. The assignment was loaded with its order."""
     is_there = assignment.withdrawn_at is None
     is_waiting = is_there and assignment.status == AssignmentStatus.ACTION_REQUIRED
     return {
@@ -90,7 +90,7 @@ def _facts(order: Order, assignment: Assignment, now: datetime) -> list[tuple[st
 
 
 def appointment(at: datetime, now: datetime) -> SafeString:
-    """Show when somebody comes, and how long it is until then."""
+    """Show the time of an appointment, and how far away it is."""
     return format_html('{} <span class="cs-subtle">({})</span>', local_time(at), moment(at, now))
 
 
@@ -104,7 +104,7 @@ def _estimate(order: Order, assignment: Assignment) -> SafeString | str:
 
 
 def is_overdue(order: Order, assignment: Assignment, today: date) -> bool:
-    """Tell whether it should have been delivered before today, and neither is nor was given up."""
+    """Return whether the delivery was due before today and the assignment is still open."""
     day = assignment.estimated_delivery_date
     is_open = order.status not in ORDER_TERMINAL and assignment.status not in ASSIGNMENT_TERMINAL
     is_open = is_open and assignment.withdrawn_at is None
@@ -112,7 +112,7 @@ def is_overdue(order: Order, assignment: Assignment, today: date) -> bool:
 
 
 def _reached(scheme: str, value: Any, form: re.Pattern[str]) -> SafeString | str:
-    """Link a number or an address that looks like one, so that a phone can call it (S18)."""
+    """Link a well-formed phone number or mail address, so that a phone can call it (S18)."""
     text = str(value or "").strip()
     if not form.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""Statuses of orders, assignments and placements as badges: the text says what the colour says."""
+"""Badges for the statuses of orders, assignments and placements. The text repeats the colour."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from orders.models import Assignment, Order, Placement
 from orders.models.platform_user import Who
 from orders.models.statuses import AssignmentStatus, OrderStatus
 
-# A status that we do not know is in neither table and stays grey.
+# An unknown status is in neither table, so its badge is grey.
 ORDER_TONES: dict[str, str] = {
     OrderStatus.PLACED: "info",
     OrderStatus.IN_PROGRESS: "warning",
@@ -41,17 +41,17 @@ PLACEMENT_TONES: dict[str, str] = {
     Placement.State.FAILED: "danger",
 }
 TOLD_ALONE = "A callback reported this. The next read of the platform confirms or corrects it."
-LONGEST_NAME = 28  # characters, in a list
+LONGEST_NAME = 28  # characters of a name in a list
 NOTE_TONES = {"gone": "warning", "not known here": "muted"}
 
 
 def order_badge(order: Order) -> SafeString:
-    """Show the status of an order, and whether a callback alone says so."""
+    """Show the status of an order, and whether only a callback has reported it."""
     return _status_badge(order, ORDER_TONES)
 
 
 def assignment_badge(assignment: Assignment) -> SafeString:
-    """Show the status of an assignment, and whether a callback alone says so, or it is over."""
+    """Show the status of an assignment, whether only a callback reported it, or its withdrawal."""
     if assignment.withdrawn_at is not None:
         return badge("Withdrawn", "danger")
     return _status_badge(assignment, ASSIGNMENT_TONES)
@@ -69,7 +69,7 @@ def _status_badge(row: Order | Assignment, tones: Mapping[str, str]) -> SafeStri
 
 
 def placement_badge(placement: Placement) -> SafeString:
-    """Show the state of a placement; the page explains it."""
+    """Show the state of a placement. The page explains it."""
     return badge(placement.get_state_display(), PLACEMENT_TONES.get(placement.state, "muted"))
 
 
@@ -79,9 +79,9 @@ def worded(value: object) -> str:
 
 
 def assignment_names(assignments: Iterable[Assignment]) -> dict[int, str]:
-    """Return what each assignment of an order is called, by key: its products, not its id.
+    """Return the name of each assignment of an order, by key: its products, not its id.
 
-    Of two with the same products each says which one it is.
+    Assignments with the same products are numbered.
     """
     rows = sorted(assignments, key=lambda one: one.pk)
     plain = {one.pk: ", ".join(map(worded, one.products)) or "Assignment" for one in rows}
@@ -94,7 +94,7 @@ def assignment_names(assignments: Iterable[Assignment]) -> dict[int, str]:
 
 
 def who_fact(who: Who) -> SafeString | str:
-    """Name a user of the platform on a page: linked to its own, and said so if it is gone."""
+    """Link a user of the platform on a page, with a note if the user is gone or unknown here."""
     if not who.key:
         return EMPTY
     address = page_at("orders.platformuser", who.pk)
@@ -112,7 +112,7 @@ def who_lines(who: Who) -> SafeString | str:
 
 
 def ordered(placement: Placement) -> str:
-    """Return what was ordered: "Ground photo, Floor plan (2)"."""
+    """Return the ordered products: "Ground photo, Floor plan (2)"."""
     names = []
     for item in placement.products:
         name = worded(item.get("product") or item.get("id") or "?")

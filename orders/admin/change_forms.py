@@ -1,4 +1,4 @@
-"""What a person fills in to reschedule or cancel an order (§4.4, A34)."""
+"""The forms for rescheduling and cancelling an order (§4.4, A34)."""
 
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ from orders.people.preferences import time_zones
 from orders.placing.acting_user import proposed_user
 
 LONGEST_REASON = 1000
-# Where the sentence of a 400 stands that names a member of the body.
+# For each member of the request body: the form field that shows its message from a 400.
 FIELDS = {
     "userId": "user",
     "userReferenceId": "user",
@@ -34,7 +34,7 @@ FIELDS = {
 
 
 class CancelForm(forms.Form):
-    """Who acts, and why."""
+    """The acting user and the reason."""
 
     reason = forms.CharField(
         required=False,
@@ -60,7 +60,7 @@ class CancelForm(forms.Form):
         return {"user": self.cleaned_data["user"], "reason": self.cleaned_data["reason"]}
 
     def add_refusal(self, error: RejectedError) -> None:
-        """Put each sentence of a 400 at its field, and what names none of ours above them."""
+        """Show each message of a 400 at its field, and messages without a field above the form."""
         for fault in error.fields:
             name = FIELDS.get(fault.path)
             known = name in self.fields
@@ -70,7 +70,7 @@ class CancelForm(forms.Form):
 
 
 class RescheduleForm(CancelForm):
-    """Also of what, and to when."""
+    """The same, plus the assignment and the proposed time."""
 
     assignment = forms.ChoiceField(
         label="What", required=False, widget=UnfoldAdminSelectWidget, choices=()
@@ -80,7 +80,7 @@ class RescheduleForm(CancelForm):
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
         help_text="May stay empty. The platform may arrange another one.",
     )
-    # The zone in which the time was typed: she may choose another one before she confirms it.
+    # The zone in which the time was typed. The person may change zones before confirming.
     zone = forms.ChoiceField(required=False, widget=forms.HiddenInput, choices=())
     field_order = ("assignment", "proposed_at", "user", "reason")
 
@@ -107,14 +107,14 @@ class RescheduleForm(CancelForm):
             super().full_clean()
 
     def clean_proposed_at(self) -> datetime | None:
-        """Refuse a time that is over: it is a slip."""
+        """Refuse a time in the past, which is a mistake."""
         at: datetime | None = self.cleaned_data["proposed_at"]
         if at is not None and at <= self.now:
             raise ValidationError("This time is over already.")
         return at
 
     def wishes(self) -> dict[str, Any]:
-        """Add the assignment, None for all, and the time."""
+        """Add the assignment (None for all) and the time."""
         return super().wishes() | {
             "assignment": self.cleaned_data["assignment"] or None,
             "proposed_at": self.cleaned_data["proposed_at"],
@@ -122,18 +122,18 @@ class RescheduleForm(CancelForm):
 
 
 def movable_assignments(order: Order) -> list[Assignment]:
-    """Return the assignments that §3.2 lets be rescheduled, in their order (A49)."""
+    """Return the assignments that may be rescheduled by §3.2, in their order (A49)."""
     rows = sorted(order.assignments.all(), key=lambda one: one.pk)
     there = (one for one in rows if one.withdrawn_at is None)
     return [one for one in there if may_reschedule(one.status, one.assignment_type)]
 
 
 def said(error: RejectedError) -> str:
-    """Return the platform's words, or our own where it said none."""
+    """Return the platform's words, or our own if it gave none."""
     return error.words or str(error)
 
 
 def _sentence(words: str) -> str:
-    """Return what the platform said as a sentence."""
+    """Return the platform's message as a sentence."""
     text = words.strip().rstrip(".")
     return f"The platform says: {text}."

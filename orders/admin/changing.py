@@ -1,4 +1,4 @@
-"""Reschedule and cancel on the page of an order: fill in, look at what is sent, send it once."""
+"""Reschedule and cancel an order on its page: fill in, review the request, send it once."""
 
 import json
 from collections.abc import Callable
@@ -35,9 +35,9 @@ class OrderAction:
     """One of the two calls.
 
     Attributes:
-        body: reads the users of the platform and returns what would be sent.
+        body: reads the users of the platform and returns the body of the request.
         send: sends it, once.
-        means: what it means, for whoever decides.
+        means: explains the consequences to the person who decides.
     """
 
     form: type[CancelForm]
@@ -74,13 +74,13 @@ CHANGES: dict[str, OrderAction] = {
 
 
 def offered(order: Order) -> list[str]:
-    """Return which changes §3 allows, as far as we know the order and its assignments."""
+    """Return the changes that §3 allows, as far as we know the order and its assignments."""
     found = [Kind.RESCHEDULE] if may_be_moved(order) else []
     return [*found, Kind.CANCEL] if may_cancel(order.status) else [*found]
 
 
 def may_be_moved(order: Order) -> bool:
-    """Tell whether it is not over, and one of its assignments can be moved."""
+    """Return whether the order is open and at least one of its assignments can be moved."""
     return order.status not in ORDER_TERMINAL and bool(movable_assignments(order))
 
 
@@ -90,9 +90,9 @@ def change_page(order: Order, kind: str) -> str:
 
 
 def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """Show the form; show what it would send (POST); send that (POST with the token of the look).
+    """Show the form, show what it would send (POST), or send it (POST with the token shown).
 
-    Only the two POST steps ask the platform anything.
+    Only the two POST steps call the platform.
     """
     order = within(request.user, Order.objects.filter(pk=pk)).first()
     if order is None:
@@ -151,7 +151,7 @@ def _confirm(
     change: OrderAction,
     body: dict[str, Any],
 ) -> HttpResponse:
-    """Show in words, and folded as it goes out, what the next POST sends."""
+    """Show what the next POST sends: in words, and folded as the exact body."""
     order = form.order
     verb = change.title.lower()
     context = _shared(order, form, change) | {
@@ -189,7 +189,7 @@ def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[str, object]
 def _send(
     admin: ReadOnlyAdmin, request: HttpRequest, form: CancelForm, change: OrderAction, token: UUID
 ) -> HttpResponse | None:
-    """Send it and lead back to the order; None where the form has to say what is wrong."""
+    """Send the change and redirect to the order. Return None if the form has an error to show."""
     order = form.order
     wishes = form.wishes() | {"actor": request.user, "token": token, "now": timezone.now()}
     try:
@@ -224,11 +224,11 @@ def _success(order: Order, change: OrderAction) -> str:
 
 
 def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
-    """Return what the call returns; None where the form now says what is wrong.
+    """Return what the call returns, or None if the form has an error to show.
 
     Raises:
-        RejectedError: 409, which no other input would change.
-        AlreadySent, OutcomeUnknown: as the call did.
+        RejectedError: a 409, which other input would not change.
+        AlreadySent, OutcomeUnknown: raised by the call.
     """
     try:
         return call()

@@ -1,4 +1,4 @@
-"""The files that we keep, for whoever may see orders: one of them, or all of an order as a ZIP."""
+"""The stored files, for people who may see orders: a single file, or a ZIP of an order."""
 
 from typing import Any
 
@@ -26,21 +26,21 @@ from orders.materials.file_names import file_name
 from orders.materials.file_types import FILE_TYPES
 from orders.models import Material, MaterialFile, MaterialSet, Order
 
-KEPT = "private, max-age=86400"  # by a browser; the address of a newer version is another
+KEPT = "private, max-age=86400"  # for browsers: a newer version has another address
 
 
 def file_address(row: MaterialFile, *, saved: bool = False) -> str:
-    """Return where a browser finds a stored file.
+    """Return the address of a stored file for a browser.
 
     Args:
-        saved: to be saved, not shown.
+        saved: whether the browser saves the file instead of showing it.
     """
     address = reverse("admin:orders_order_file", args=[row.pk])
     return f"{address}?v={row.digest[:12]}{'&save=1' if saved else ''}"
 
 
 def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
-    """Hand out one stored file; only what is a picture, a PDF or a film is shown (S17, S18)."""
+    """Serve one stored file. Only pictures, PDF files and films open in the browser (S17, S18)."""
     stored = MaterialFile.objects.exclude(name="").select_related("material__material_set")
     row = get_object_or_404(within(request.user, stored), pk=file_id)
     try:
@@ -62,7 +62,7 @@ def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
 
 
 def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """Hand out what is stored of an order as one ZIP, made while it is sent (S17)."""
+    """Stream the stored files of an order as one ZIP (S17)."""
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
     materials = Material.objects.filter(material_set__order=order)
     found = archive.contents(
@@ -82,9 +82,9 @@ def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
-    """Have the lists of an order read anew, and what is not here downloaded (POST, S17).
+    """Have the lists of an order read again and the missing files downloaded (POST, S17).
 
-    The whole list: an address in the one that we have may have expired.
+    The whole list is read, because an address in the stored list may have expired.
     """
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
     file_requests.ask(MaterialSet.objects.filter(order=order), now=timezone.now())

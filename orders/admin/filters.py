@@ -1,4 +1,4 @@
-"""What the list of orders can be narrowed to."""
+"""Filters for the list of orders."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ CONDITIONS: dict[str, Callable[[User, date], Q]] = {
     "action": lambda person, today: agent_lists.needs_action(),
     "week": lambda person, today: agent_lists.appointment_in_week_of(today),
     "overdue": lambda person, today: agent_lists.overdue(today),
-    # To a new colleague what was delivered before is no news.
+    # For a new colleague, earlier deliveries are not news.
     "new": lambda person, today: agent_lists.not_looked_at(person, person.date_joined),
     "news": lambda person, today: orders_new_to(person, now=timezone.now()),
     "open": lambda person, today: agent_lists.still_open(),
@@ -48,7 +48,7 @@ CONDITIONS: dict[str, Callable[[User, date], Q]] = {
 
 
 class StatusFilter(ValueFilter):
-    """By status; the column has no choices, since an unknown status is stored as it came (A28)."""
+    """By status. The column has no choices, since an unknown status is stored unchanged (A28)."""
 
     title = parameter_name = column = "status"
     known = OrderStatus.values
@@ -59,7 +59,7 @@ class StatusFilter(ValueFilter):
 
 
 class UserFilter(DropdownFilter):
-    """By the user of the platform who ordered, whom a link names."""
+    """By the user of the platform who ordered. A link selects the user."""
 
     title = "ordered by"
     parameter_name = "by"
@@ -80,9 +80,9 @@ class UserFilter(DropdownFilter):
 
 
 class OrderedByFilter(UserFilter):
-    """By who ordered, also the users that are tied to whoever looks: for placements.
+    """By the user who ordered, or by the users tied to the person's account: for placements.
 
-    The list of orders has *Only mine* instead, which knows too what a person placed from here.
+    The list of orders has *Only mine* instead, which includes orders placed here by the person.
     """
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -98,7 +98,7 @@ class OrderedByFilter(UserFilter):
 
 
 class WhatFilter(DropdownFilter):
-    """By what a person looks for."""
+    """By one of the lists, such as orders that need action."""
 
     title = "what"
     parameter_name = "what"
@@ -114,7 +114,7 @@ class WhatFilter(DropdownFilter):
 
 
 class WhoseFilter(DropdownFilter):
-    """By who ordered."""
+    """By whether the order is one's own."""
 
     title = "whose"
     parameter_name = "whose"
@@ -130,7 +130,7 @@ class WhoseFilter(DropdownFilter):
 
 @dataclass(frozen=True)
 class ListTab:
-    """A list that one click opens, or a switch that narrows each of them."""
+    """A tab that opens a list, or the switch that narrows every list."""
 
     title: str
     address: str
@@ -138,7 +138,7 @@ class ListTab:
 
 
 def tabs(request: HttpRequest) -> tuple[list[ListTab], ListTab]:
-    """Return the lists, and the switch to the orders of whoever looks."""
+    """Return the tabs of the lists, and the *Only mine* switch."""
     here = request.GET.get("what", "")
     found = [
         ListTab(title, _with(request, "what", key), key == here) for key, title in (ALL, *LISTS)
@@ -148,7 +148,7 @@ def tabs(request: HttpRequest) -> tuple[list[ListTab], ListTab]:
 
 
 def _with(request: HttpRequest, name: str, value: str) -> str:
-    """Return the query of this list with another value, from its first page on."""
+    """Return the query of this list with another value, reset to the first page."""
     query = request.GET.copy()
     for gone in (name, "p"):
         query.pop(gone, None)

@@ -1,4 +1,4 @@
-"""The files that are kept here, and why others are not: a list, and *Try again*."""
+"""The list of downloaded files, with reasons for the missing ones, and *Try again*."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ STATES: dict[str, tuple[str, str, Q]] = {
 
 
 def state_badge(row: MaterialFile) -> SafeString:
-    """Show where a file stands."""
+    """Show the state of a file."""
     key = "waiting" if row.due_at else "stored" if row.name else "problem"
     name, tone, _ = STATES[key]
     return badge(name, tone)
@@ -45,7 +45,7 @@ def _order(row: Any) -> SafeString | str:
 
 
 class FileStateFilter(ConditionFilter):
-    """By where a file stands."""
+    """By the state of a file."""
 
     title = "state"
     parameter_name = "state"
@@ -54,7 +54,7 @@ class FileStateFilter(ConditionFilter):
 
 @admin.register(MaterialFile)
 class MaterialFileAdmin(ReadOnlyAdmin):
-    """Written by the worker alone; a person may have it try again."""
+    """Rows that only the worker writes. A person may request another try."""
 
     empty = Empty(
         "No file is kept here",
@@ -86,7 +86,7 @@ class MaterialFileAdmin(ReadOnlyAdmin):
 
     @action(description="Try again", permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[MaterialFile]) -> None:
-        """Have the lists of these files read, then what is not here downloaded (POST only)."""
+        """Have the lists of these files read again and the missing files downloaded (POST only)."""
         self.note(request, queryset, "Asked for it to be downloaded again.")
         count = file_requests.try_again(queryset, now=timezone.now())
         text = f"A worker reads {count} lists again, then downloads what is missing."

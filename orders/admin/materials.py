@@ -1,4 +1,4 @@
-"""How what was delivered is shown: on the page of an order, and on that of a property."""
+"""The delivered materials on the page of an order and on the page of a property."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -25,9 +25,9 @@ from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 
-MOST = 60  # pictures on one page: it stays below 250 KB
-MOST_BESIDE_A_FORM = 20  # on the page of a property, whose inputs take most of that
-MOST_PROBLEMS = 5  # that a group names
+MOST = 60  # pictures on one page, which stays below 250 KB
+MOST_BESIDE_A_FORM = 20  # on the page of a property, whose inputs take most of the 250 KB
+MOST_PROBLEMS = 5  # problems listed for a group
 MEDIA = Media(css={"all": ["orders/gallery.css"]}, js=["orders/gallery.js"])
 Role = MaterialFile.Role
 
@@ -40,9 +40,9 @@ OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
 
 
 def sections(row: Property, now: datetime) -> list[Section]:
-    """Return what was delivered and what was generated for a property, as far as there is any.
+    """Return the sections for delivered and for generated materials, if the property has any.
 
-    Six queries at most; a `hooks.AppHooks.property_sections`.
+    At most six queries. A `hooks.AppHooks.property_sections`.
     """
     found = []
     for slug, title, sets in (
@@ -60,11 +60,11 @@ def sections(row: Property, now: datetime) -> list[Section]:
 def shown(
     sets: Iterable[MaterialSet], now: datetime, *, number: int = 1, most: int = MOST
 ) -> dict[str, Any]:
-    """Return what `orders/gallery.html` needs: at most `most` pictures, by groups.
+    """Return the context of `orders/gallery.html`: at most `most` pictures, in groups.
 
     Args:
         sets: each with its materials and its order fetched.
-        number: which page of them, from 1.
+        number: the number of the page, from 1.
     """
     every = gallery.groups(sets)
     groups, first, place = [], (number - 1) * most, 0
@@ -84,7 +84,7 @@ def shown(
 
 
 def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
-    """Show everything that was delivered of an order, page by page (S17)."""
+    """Show all materials of an order, page by page (S17)."""
     order = get_object_or_404(admin.narrowed(request, Order.objects.all()), pk=pk)
     number = whole(request.GET.get("page", "")) or 1
     found = shown(deliveries.of_order(order), timezone.now(), number=number)
@@ -118,14 +118,14 @@ def _versions(group: MaterialGroup) -> list[Material]:
 
 
 def _problems(group: MaterialGroup) -> list[str]:
-    """Say why files are not here, as far as one reads."""
+    """Return why files are missing: at most `MOST_PROBLEMS` reasons, and a count of the others."""
     found = [
         f"{_name(version)}: {row.problem}"
         for version in _versions(group)
         for row in version.files.all()
         if row.role == Role.FILE and row.problem and not row.name
     ]
-    found = list(dict.fromkeys(found))  # in HD and WEB for the same reason
+    found = list(dict.fromkeys(found))  # HD and WEB may fail for the same reason
     more = [f"and {len(found) - MOST_PROBLEMS} more"] if len(found) > MOST_PROBLEMS else []
     return found[:MOST_PROBLEMS] + more
 
@@ -137,7 +137,7 @@ def _order(ready: MaterialSet) -> str:
 
 
 def _state(group: MaterialGroup) -> str:
-    """Say what is not known or not here yet; "" where there is nothing to say."""
+    """Return what was not read or downloaded yet, in words, or ""."""
     if not all(one.fetched_at for one in group.sets):
         is_due = any(one.due_at for one in group.sets)
         return "the list is read soon" if is_due else "the list was not read"
@@ -147,7 +147,7 @@ def _state(group: MaterialGroup) -> str:
 
 
 def _item(item: Item, now: datetime) -> dict[str, Any]:
-    """Return one picture: shown from here if it is stored, else a link to the platform."""
+    """Return one picture: the stored file if there is one, else a link to the platform."""
     first, small = item.versions[0], item.versions[-1]
     pictures = [row for row in map(_file, item.versions) if row and _is_picture(row)]
     address = file_address(pictures[-1]) if pictures else _address(small)
@@ -165,7 +165,7 @@ def _item(item: Item, now: datetime) -> dict[str, Any]:
 
 
 def _thumbnail(item: Item) -> str:
-    """Return the address of a small picture that we keep, "" where there is none."""
+    """Return the address of a small stored picture, or ""."""
     rows = [row for one in item.versions for row in one.files.all() if row.name]
     small = [row for row in rows if row.role == Role.THUMBNAIL]
     light = [row for row in rows if _is_picture(row) and (row.size or 0) <= LIGHT]
@@ -183,7 +183,7 @@ def _is_picture(row: MaterialFile) -> bool:
 
 
 def _version(material: Material, now: datetime) -> dict[str, Any]:
-    """Return one quality of a photo, else what kind of file it is (A39)."""
+    """Return one version: the quality of a photo, or the file type of another material (A39)."""
     quality = QUALITIES.get(material.visual_type) if material.product in PHOTO_PRODUCTS else ""
     stored = _file(material)
     label = quality or _kind(material)
@@ -197,7 +197,7 @@ def _version(material: Material, now: datetime) -> dict[str, Any]:
 
 
 def _address(material: Material) -> str:
-    """Return where a browser finds a file: with us, else at the platform if it may go there."""
+    """Return the address of the stored file, else the platform's address if it is a web address."""
     stored = _file(material)
     if stored is not None:
         return file_address(stored)
@@ -211,7 +211,7 @@ def _name(material: Material) -> str:
 
 
 def _kind(material: Material) -> str:
-    """Return in a word what a material is: "PNG", or "Link" where it is no file."""
+    """Return the kind of a material in one word: "PNG", or "Link" if it is not a file."""
     _, dot, ending = material.file_name.rpartition(".")
     if dot and 0 < len(ending) <= 4:
         return ending.upper()

@@ -1,4 +1,4 @@
-"""The list of orders and the page of one: a mirror, to look at and to ask for again."""
+"""The list of orders and the page of an order: a read-only mirror that can be read again."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -40,7 +40,7 @@ MOST_BADGES = 3  # assignments shown in a row of the list
 
 @admin.register(Order)
 class OrderAdmin(StartsOrders, ReadOnlyAdmin):
-    """Every order that we know of, whoever placed it."""
+    """All known orders, including orders that others placed."""
 
     empty = Empty(
         "No order is known yet",
@@ -64,7 +64,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         js = ("crm_sync/follow.js", "orders/gallery.js")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        """Load what a row shows, with a constant number of queries."""
+        """Load the columns of the list with a constant number of queries."""
         mine = StatusChange.objects.filter(order=OuterRef("pk")).order_by().values("order")
         last = mine.annotate(last=Max("occurred_at")).values("last")
         orders: QuerySet[Order] = super().get_queryset(request).defer("observed")
@@ -78,7 +78,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Put the lists of an agent above the orders."""
+        """Show the tabs of the agent's lists above the orders."""
         listed, only_mine = tabs(request)
         context = (extra_context or {}) | {"tabs": listed, "only_mine": only_mine}
         response: HttpResponse = super().changelist_view(request, context)
@@ -92,7 +92,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="property", ordering="title")
     def property_(self, order: Any) -> SafeString | str:
-        """Show what it is, once we know the property."""
+        """Show the title and the locality once we know the property."""
         if order.real_estate_property_id is None:
             return badge("Not ours")
         return two_lines(shortened(order.title or "No title", 40), order.locality)
@@ -101,13 +101,13 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="status", ordering="status")
     def status_(self, order: Order) -> SafeString:
-        """Show the status, and whether something is wrong with it."""
+        """Show the status, and a badge if the order has a problem."""
         trouble = [badge("Problem", "danger")] if order.problem else []
         return _row([order_badge(order), *trouble])
 
     @display(description="assignments")
     def work(self, order: Order) -> SafeString | str:
-        """Show the assignments by their statuses."""
+        """Show the statuses of the assignments."""
         badges = [assignment_badge(assignment) for assignment in _sorted(order)]
         more = len(badges) - MOST_BADGES
         rest = [unbroken(f"+{more}")] if more > 0 else []
@@ -115,7 +115,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="appointment")
     def appointment(self, order: Order) -> SafeString | str:
-        """Show the next appointment that is still ahead or open."""
+        """Show the earliest appointment of an assignment that has not ended."""
         moments = [
             assignment.scheduled_at
             for assignment in order.assignments.all()
@@ -137,7 +137,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return the calendar, the changes, and what a page asks for while it is open."""
+        """Return the calendar, the change forms, the materials, and the live part of the page."""
         address, download = partial(address_page, self), partial(download_view, self)
         yield OwnPage("calendar/", "calendar", partial(calendar_page, self), "view")
         yield OwnPage("calendar/address/", "calendar_address", address, "view")
@@ -160,7 +160,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         }
 
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return what moves on the page of an order (S17)."""
+        """Return the part of an order's page that reloads itself (S17)."""
         order = self.get_queryset(request).filter(pk=pk).first()
         if order is None:
             raise Http404

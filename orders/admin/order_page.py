@@ -1,4 +1,4 @@
-"""What the page of one order shows: a bounded number of queries, and the platform is not asked."""
+"""The page of one order: a bounded number of queries, and no call to the platform."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def _facts(order: Any, now: datetime) -> list[tuple[str, object]]:
 
 
 def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
-    """Say what is not known yet of the last change that somebody asked for."""
+    """Return a notice if the result of the newest change request is unknown, else ""."""
     what = newest.get_kind_display().lower()
     has_ended = newest.outcome != ChangeRequest.Outcome.SENT
     if not has_ended and now - newest.sent_at < timeline.LONGEST_CALL:
@@ -73,7 +73,7 @@ def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
     if has_ended and newest.outcome != ChangeRequest.Outcome.UNCLEAR:
         return ""
     if order.read_at is not None and order.read_at > (newest.ended_at or newest.sent_at):
-        return ""  # what was read since shows how it ended
+        return ""  # a read since then shows the result
     return (
         f"The platform was asked to {what} the order and gave no clear answer. The order is being"
         " read again; this page then shows how it stands."
@@ -81,7 +81,7 @@ def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
 
 
 def _told_alone(order: Order) -> str:
-    """Say what waits for the read of an end that only a callback reported (S10)."""
+    """Return a notice if only a callback has reported the end of the order (S10), else ""."""
     if not order.is_told_alone or order.status not in ORDER_TERMINAL:
         return ""
     return (
@@ -101,7 +101,10 @@ def _placement(placement: Placement, now: datetime) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class OrderStep:
-    """One stop: "done", "now", "ended" (cancelled), "ahead", or "left out" by a cancelled order."""
+    """A step of an order. Its state is "done", "now", "ended", "ahead" or "left out".
+
+    "ended" marks the cancellation. A cancelled order may have "left out" an earlier step.
+    """
 
     name: str
     state: str
@@ -109,7 +112,7 @@ class OrderStep:
 
 
 def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list[OrderStep]:
-    """Return the stops; a status that we do not know is none of them, what is behind it is done."""
+    """Return the steps. If the status is unknown, the steps that were reached are done."""
     reached = {
         line.new: line.occurred_at
         for line in lines
@@ -136,7 +139,7 @@ def _state(stop: str, status: str, way: list[str], reached: dict[str, datetime])
         return "done" if stop in reached else "ahead"
     if way.index(stop) > way.index(status):
         return "ahead"
-    # A cancelled order may never have been in progress; any other one has passed this stop, also
-    # where we do not know.
+    # A cancelled order may never have been in progress. Any other order has passed this step, even
+    # if we have no record of it.
     is_left_out = status == OrderStatus.CANCELLED and stop not in reached
     return "left out" if is_left_out and stop != OrderStatus.PLACED else "done"

@@ -1,4 +1,4 @@
-"""What is new to whoever opens the overview, and the button that says that she has seen it."""
+"""News for the person who opens the overview, and the button that dismisses it."""
 
 from datetime import datetime
 from typing import Any, cast
@@ -26,7 +26,7 @@ TONES = {
 
 
 def section(request: HttpRequest, now: datetime) -> SafeString:
-    """Return the part of the overview, "" where nothing is new; a `hooks.AppHooks.overview`."""
+    """Return the news section, "" if nothing is new. A `hooks.AppHooks.overview`."""
     person = cast("User", request.user)
     new = new_to(person, now=now)
     if new is None:
@@ -42,7 +42,7 @@ def section(request: HttpRequest, now: datetime) -> SafeString:
 
 
 def seen(request: HttpRequest) -> HttpResponse:
-    """Note what she has seen, up to the moment that her page showed (POST only)."""
+    """Mark news as seen, up to the time shown on the page (POST only)."""
     if request.method == "POST":
         until, now = _moment(request.POST.get("until", "")), timezone.now()
         if until is not None:

@@ -1,4 +1,4 @@
-"""The page on which a person chooses her mails and her time zone, and the list for operators."""
+"""The page where people choose their mails and time zone, and the list for operators."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -35,7 +35,7 @@ MINE = "admin:orders_personsettings_mine"
 
 
 class PersonSettingsForm(ModelForm):
-    """What she is told by mail, about whose orders, and in which zone times are shown."""
+    """The kinds of mail, the orders that they are about, and the time zone of the pages."""
 
     only_mine = forms.TypedChoiceField(
         label="About",
@@ -79,7 +79,7 @@ class PersonSettingsForm(ModelForm):
 
 
 def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpResponse:
-    """Show and save what whoever looks has chosen; nobody sees those of others here."""
+    """Show and save one's own settings. The settings of other people are not shown here."""
     person, now = cast("User", request.user), timezone.now()
     row = settings_of(person)
     form = PersonSettingsForm(request.POST or None, instance=row)
@@ -102,7 +102,7 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
 
 @admin.register(PersonSettings)
 class PersonSettingsAdmin(ReadOnlyAdmin):
-    """Who gets mail, when the last one went out, and why the next one does not."""
+    """The people who get mail, the time of the last mail, and the problem with the next one."""
 
     workspace_path = None
     empty = Empty("Nobody gets mail", "Everybody chooses it under My settings.")
@@ -121,11 +121,11 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     trouble = column("problem", lambda row: shortened(row.problem) if row.problem else EMPTY)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out those who want no mail."""
+        """Exclude people who want no mail."""
         return super().get_queryset(request).exclude(OFF)
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return what is one's own, which needs no permission."""
+        """Return the person's own pages, which need no permission."""
         return [
             OwnPage("mine/", "mine", partial(mine_page, self)),
             OwnPage("seen/", "seen", seen),
@@ -133,7 +133,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
 
     @action(description="Try again", permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:
-        """Make the mails due now that could not be sent (POST only)."""
+        """Make mails due now that could not be sent (POST only)."""
         failed = queryset.order_by().exclude(problem="").filter(due_at__isnull=False)
         self.note(request, failed, "Asked for the mail.")
         messages.success(request, f"Tried again now: {failed.update(due_at=timezone.now())}.")

@@ -16,9 +16,9 @@ NEWEST = 20
 
 
 def sections(row: Property, now: datetime) -> list[Section]:
-    """Return the newest orders of a property as one section, also while there are none.
+    """Return the newest orders of a property as one section, even if there are none.
 
-    Three queries at most; a `hooks.AppHooks.property_sections`.
+    At most three queries. A `hooks.AppHooks.property_sections`.
     """
     mine = Order.objects.filter(real_estate_property=row)
     work = Prefetch("assignments", Assignment.objects.order_by("pk"))

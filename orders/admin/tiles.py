@@ -24,7 +24,7 @@ from orders.models.statuses import ORDER_TERMINAL
 
 
 def tiles(person: Person) -> list[Tile]:
-    """Count what is under way and what waits for a person."""
+    """Count open orders, and everything that waits for a person."""
     orders, placements = list_of("orders.order"), list_of("orders.placement")
     mine = within(person, Order.objects.all())
     is_open = mine.exclude(status__in=ORDER_TERMINAL)
@@ -68,7 +68,7 @@ def tiles(person: Person) -> list[Tile]:
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the orders for whose answer the platform waits, and what has a problem."""
+    """Return the orders that need an answer from us, and everything that has a problem."""
     mine = [*_acting(person, now), *_troubled(person, now), *_unread(person, now)]
     return [*mine, *_not_downloaded(person), *_unmailed(now)]
 
@@ -126,7 +126,7 @@ def _troubled(person: Person, now: datetime) -> list[Attention]:
 
 
 def _unread(person: Person, now: datetime) -> list[Attention]:
-    """Return the lists of users that could not be read several times in a row."""
+    """Return the user lists whose reads failed several times in a row."""
     every = within(person, UserList.objects.all())
     failed = every.filter(attempts__gte=FAILED_READS).exclude(problem="")
     rows = failed.values_list("workspace__slug", "problem", "read_at", "due_at")
@@ -145,7 +145,7 @@ def _unread(person: Person, now: datetime) -> list[Attention]:
 
 
 def _not_downloaded(person: Person) -> list[Attention]:
-    """Return one line for all files that are wanted here and were not downloaded."""
+    """Return one line for all wanted files that were not downloaded."""
     count = within(person, MaterialFile.objects.filter(due_at=None, name="")).count()
     if not count:
         return []
@@ -162,7 +162,7 @@ def _not_downloaded(person: Person) -> list[Attention]:
 
 
 def _unmailed(now: datetime) -> list[Attention]:
-    """Return one line where the mail server took nothing, however many people wait."""
+    """Return one line if mails could not be sent, no matter how many people wait."""
     failed = PersonSettings.objects.exclude(problem="").filter(due_at__isnull=False)
     people = failed.count()
     if not people:
@@ -193,7 +193,7 @@ def _newest(rows: Any) -> Any:
     return rows.order_by("-created_at", "-pk")[:NEWEST]
 
 
-# What `__str__` of each needs; secrets of the workspace stay in the database (S5).
+# The columns that `__str__` needs. Secrets of the workspace are not loaded (S5).
 KEYS: dict[type[Any], tuple[str, ...]] = {
     Order: ("platform_id", "due_at"),
     Placement: ("object_reference_id", "state"),

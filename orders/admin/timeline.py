@@ -1,4 +1,4 @@
-"""The timeline of an order as people read it: newest first, and what came at one time together."""
+"""The timeline of an order for people: newest first, simultaneous changes together."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ CHOICES: dict[str, type[TextChoices]] = {
     Fact.ASSIGNMENT_STATUS: AssignmentStatus,
 }
 Outcome = ChangeRequest.Outcome
-LONGEST_CALL = timedelta(minutes=1)  # who has no answer by then has ended with its process
+LONGEST_CALL = timedelta(minutes=1)  # a call without an answer by then has ended with its process
 NAMELESS = "somebody not named yet"
 FROM_HERE: dict[str, int | None] = {"From here": None}
 ASKED: dict[str, str] = {
@@ -32,7 +32,7 @@ ASKED: dict[str, str] = {
 
 @dataclass
 class TimelineLine:
-    """One thing that changed, of one assignment or of several in the same way."""
+    """One change, of one assignment or of several that changed in the same way."""
 
     fact: str
     about: list[str]
@@ -42,7 +42,7 @@ class TimelineLine:
     was_stale: bool = False
 
     def is_like(self, other: "TimelineLine") -> bool:
-        """Tell whether it says the same of another assignment."""
+        """Return whether this is the same change of another assignment."""
         flags = (self.is_listed, self.was_stale) == (other.is_listed, other.was_stale)
         text = (self.fact, self.before, self.after) == (other.fact, other.before, other.after)
         return bool(self.about) and bool(other.about) and flags and text
@@ -50,7 +50,7 @@ class TimelineLine:
 
 @dataclass
 class TimelineGroup:
-    """What came at one time: its lines, and from where, with received events that can be opened."""
+    """The changes at one time, with their sources and links to the received events."""
 
     key: str
     at: datetime
@@ -92,10 +92,10 @@ def with_wishes(
     placement: Placement | None,
     now: datetime,
 ) -> list[TimelineGroup]:
-    """Add what our own people did: who placed the order, and who asked to change it.
+    """Add the actions of our own people: the placement, and the change requests.
 
     Args:
-        asked: each with the user of the platform who acted.
+        asked: each request with the user of the platform who acted.
     """
     mine = [_wish(one, acting.name, now) for one, acting in asked]
     if placement is not None and placement.sent_at is not None:
@@ -122,7 +122,7 @@ def _wish(asked: ChangeRequest, acting: str, now: datetime) -> TimelineGroup:
 
 
 def _name(account: AbstractBaseUser | None, program: str) -> str:
-    """Return the name of one of our people, or of a program; a command has none."""
+    """Return the name of an account or of a program, or "Somebody" for a command."""
     if account is None:
         return program or "Somebody"
     full = getattr(account, "get_full_name", str)()
@@ -140,7 +140,7 @@ def _add(group: TimelineGroup, line: TimelineLine) -> None:
 def _line(
     change: StatusChange, names: Mapping[int, str], people: Mapping[str, str]
 ) -> TimelineLine | None:
-    """Return a line in words; None where only the name of a person became known."""
+    """Return a line in words, or None if only the name of a person became known."""
     name = names.get(change.assignment_id or 0)
     before = _value(change.fact, change.previous, change.previous_name, people)
     after = _value(change.fact, change.new, change.new_name, people)
@@ -174,7 +174,7 @@ def _value(fact: str, value: str, name: str, people: Mapping[str, str]) -> str:
 
 
 def _people(assignments: Iterable[Assignment]) -> dict[str, str]:
-    """Return the names of the photographers by their ids; an event names them by the id (§6.3)."""
+    """Return the photographers' names by id, because an event contains only the id (§6.3)."""
     known: list[Any] = [one.photographer for one in assignments]
     return {
         str(person["id"]): str(person["name"])

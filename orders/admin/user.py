@@ -1,4 +1,4 @@
-"""The users of the platform: who they are there, and which account here is the same person."""
+"""The users of the platform, and the accounts here that belong to the same people."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -28,27 +28,27 @@ BY_HAND, BY_EMAIL = "chosen here", "by e-mail"
 
 
 def tie(user: PlatformUser) -> str:
-    """Say how a user came to its account; "" where it has none, and nobody chose that."""
+    """Return how a user got its account, or "" if it has none and nobody chose that."""
     if user.is_tied_by_hand:
         return BY_HAND
     return BY_EMAIL if user.account_id else ""
 
 
 def account_cell(user: Any) -> SafeString | str:
-    """Name the account; nobody is a choice too."""
+    """Show the account, or "Nobody" if a person chose that."""
     how = tie(user)
     return two_lines(user.account_name or "Nobody", how) if how else EMPTY
 
 
 def last_seen(user: PlatformUser) -> SafeString | str:
-    """Show when the list named a user last, and whether it is gone."""
+    """Show when the user was last in the list, and whether the user is gone."""
     when = moment(user.seen_at, timezone.now())
     return two_lines(badge("Gone", "warning"), when) if user.gone_at else when
 
 
 @admin.register(PlatformUser)
 class PlatformUserAdmin(ReadOnlyAdmin):
-    """A mirror, but for the account: that is ours to choose."""
+    """A read-only mirror, except for the account, which is chosen here."""
 
     empty = Empty(
         "No user of the platform is known yet",
@@ -120,7 +120,7 @@ class PlatformUserAdmin(ReadOnlyAdmin):
 
 
 def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
-    """Have the users of every workspace of this person read at once."""
+    """Have the users of all workspaces of this person read now."""
     now = timezone.now()
     mine = own_workspaces(request.user)
     for workspace_id in mine.values_list("pk", flat=True):

@@ -18,14 +18,14 @@ BY_EMAIL, NOBODY = "email", "nobody"
 
 
 class AccountForm(forms.Form):
-    """Whose account it is: found by e-mail, nobody's, or one that a person chooses."""
+    """The account of a user: found by e-mail, none, or chosen by a person."""
 
     account = forms.ChoiceField(
         label="Account here",
         widget=UnfoldAdminSelectWidget,
         help_text="Whoever is logged in with this account orders in the name of this user.",
     )
-    seen = forms.CharField(widget=forms.HiddenInput)  # what stood there when the page was made
+    seen = forms.CharField(widget=forms.HiddenInput)  # the account when the page was made
 
     def __init__(self, user: PlatformUser, *args: Any, **kwargs: Any) -> None:
         stands = _standing(user)
@@ -38,7 +38,7 @@ class AccountForm(forms.Form):
         self.user = user
 
     def is_fresh(self) -> bool:
-        """Tell whether the account is still as the page showed it."""
+        """Return whether the account is still the one that the page showed."""
         is_same: bool = (
             self.cleaned_data["seen"] == f"{_standing(self.user)} {self.user.account_id}"
         )
@@ -57,7 +57,7 @@ def _name(account: User) -> str:
 
 
 def account_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int) -> HttpResponse:
-    """Write the choice, unless somebody else has changed it since the page was made."""
+    """Save the choice, unless somebody else has changed it since the page was made."""
     user = admin.narrowed(request, PlatformUser.objects.filter(pk=pk)).first()
     if user is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""The choice of who acts, for every form that changes something on the platform (A34)."""
+"""The field for the acting user, in every form that changes something on the platform (A34)."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from crm_sync.admin.ui.base import (
 )
 from orders.models import PlatformUser
 
-FEW = 50  # users in a list without a search
+FEW = 50  # users, else the list has a search
 
 
 class UserField(forms.ChoiceField):
-    """One of the users of a workspace, by id; also one whom the last step knew by the reference."""
+    """A user of the workspace, by id. A reference from the previous step is accepted, too."""
 
     def __init__(self, users: list[PlatformUser], **kwargs: Any) -> None:
         choices = [("", "Choose"), *((one.platform_id, str(one)) for one in users)]
@@ -28,12 +28,12 @@ class UserField(forms.ChoiceField):
 
 
 def user_field(workspace_id: int, *, initial: str) -> forms.Field:
-    """Return the choice among the users of a workspace that are there.
+    """Return a field for choosing one of the workspace's users who are not gone.
 
-    Where none is known yet, one is named, and looked for on the platform.
+    If no user is known yet, it is a text field, and the user is searched for on the platform.
 
     Args:
-        initial: an id, or a reference where no user is known.
+        initial: an id, or a reference if no user is known.
     """
     known = PlatformUser.objects.filter(workspace=workspace_id, gone_at=None).order_by("name", "pk")
     users = list(known)

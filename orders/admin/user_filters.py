@@ -1,4 +1,4 @@
-"""What the list of the platform's users can be narrowed to."""
+"""Filters for the list of platform users."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MOST = 100  # languages or countries to choose from
 
 
 class GoneFilter(ConditionFilter):
-    """Who is there, and who is gone."""
+    """By whether the user is still on the platform."""
 
     title = "on the platform"
     parameter_name = "gone"
@@ -33,7 +33,7 @@ class AccountFilter(ConditionFilter):
 
 
 class _PlatformValueFilter(ValueFilter):
-    """By a column whose values the platform makes; those that there are can be chosen."""
+    """By a column that the platform fills. The choices are the values in use."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         mine = within(request.user, PlatformUser.objects.all())

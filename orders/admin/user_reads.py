@@ -1,4 +1,4 @@
-"""When the users of each workspace were read, for the top of their list."""
+"""The last read of each workspace's users, shown above their list."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,17 +12,17 @@ from crm_sync.models import Workspace
 from crm_sync.security.access import within
 from orders.models import UserList
 
-SHOWN = 5  # workspaces; those with a problem first
+SHOWN = 5  # workspaces, beginning with the ones that have a problem
 
 
 @dataclass(frozen=True)
 class UserListState:
-    """One workspace.
+    """The last read of one workspace's users.
 
     Attributes:
-        at: when its users were read to the end; "" where they never were.
-        problem: why the last read failed; "" where it did not.
-        set_aside: entries of the list that cannot be kept.
+        at: when the users were last read completely, "" if never.
+        problem: why the last read failed, "" if it did not.
+        set_aside: the number of entries in the list that cannot be stored.
     """
 
     workspace: str
@@ -34,7 +34,7 @@ class UserListState:
 
 @dataclass(frozen=True)
 class Reads:
-    """The first few workspaces, how many more there are, and which were never asked."""
+    """The first few workspaces, the number of the others, and workspaces without any read."""
 
     shown: list[UserListState]
     more: int
@@ -42,7 +42,7 @@ class Reads:
 
 
 def reads(person: Person, now: datetime) -> Reads:
-    """Return what is known of the reads of the person's workspaces.
+    """Return the last reads of the users, for the person's workspaces.
 
     Three queries for any number of workspaces.
     """

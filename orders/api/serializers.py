@@ -1,4 +1,4 @@
-"""The shapes of orders, assignments, materials and placements in the API, and of bodies."""
+"""The serializers of orders, assignments, materials, placements and request bodies."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
 
 
 class OrderSerializer(serializers.ModelSerializer[Order]):
-    """An order, from our copy."""
+    """An order, as stored here."""
 
     id = serializers.CharField(source="platform_id")
     reference = serializers.CharField(source="object_reference_id")
@@ -59,7 +59,7 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
         )
 
     def get_problem(self, row: Order) -> str:
-        """Return why its last read failed; "" where it did not."""
+        """Return why its last read failed, or ""."""
         return str(explain(row.problem)) if row.problem else ""
 
 
@@ -101,27 +101,27 @@ class MaterialSetSerializer(serializers.ModelSerializer[MaterialSet]):
 
 
 class MaterialsSerializer(serializers.Serializer[Any]):
-    """All that was delivered, the newest first."""
+    """The delivered materials, in sets."""
 
     items = MaterialSetSerializer(many=True)
 
 
 class AmountSerializer(serializers.Serializer[Any]):
-    """An amount of money, as a text, since a float would not keep every cent."""
+    """An amount of money as text, since a float could lose cents."""
 
     amount = serializers.CharField()
     currency = serializers.CharField(help_text='"" where the platform names none')
 
 
 class TotalSerializer(serializers.Serializer[Any]):
-    """A sum in each of its currencies, and how many pieces had no price."""
+    """The sum in each currency, and the number of pieces without a price."""
 
     amounts = AmountSerializer(many=True)
     unpriced = serializers.IntegerField()
 
 
 class PlacementSerializer(serializers.ModelSerializer[Placement]):
-    """An order on its way to the platform; it has an order once it is PLACED."""
+    """An order on its way to the platform. It has an `order` once it is PLACED."""
 
     reference = serializers.CharField(source="object_reference_id")
     state = serializers.ChoiceField(State.choices)
@@ -145,28 +145,28 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
         )
 
     def get_isConfirmed(self, row: Placement) -> bool:  # noqa: N802
-        """Tell whether a worker sends it or has sent it; else nothing is sent."""
+        """Return whether it was confirmed, so that a worker sends it or has sent it."""
         return row.state not in OPEN_STATES
 
     def get_problem(self, row: Placement) -> str:
-        """Return what is wrong; "" where nothing is."""
+        """Return what is wrong, or ""."""
         return str(explain(row.problem)) if row.problem else ""
 
     @extend_schema_field(TotalSerializer)
     def get_sum(self, row: Placement) -> dict[str, Any]:
-        """Return what the products cost together."""
+        """Return the total cost of the products."""
         return total(row.products).document
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_warnings(self, row: Placement) -> list[str]:
-        """Return which open orders have the same products; none once it was sent."""
+        """Return the open orders with the same products, or none once it was sent."""
         if row.state not in (*OPEN_STATES, State.CONFIRMED):
             return []
         return [str(one) for one in already_ordered([row])[0]]
 
 
 class InstructionsSerializer(Strict):
-    """Ids of options; the first option where one is left out (A32)."""
+    """The ids of the chosen options. If one is missing, the first option is used (A32)."""
 
     billing = serializers.CharField(required=False, max_length=255)
     organization = serializers.CharField(required=False, max_length=255)
@@ -187,14 +187,14 @@ class PlaceSerializer(Strict):
 
 
 class CancelSerializer(Strict):
-    """The user who cancels an order, and why."""
+    """The user who cancels an order, and the reason."""
 
     user = serializers.CharField(max_length=255, help_text="A platform id or a userReferenceId")
     reason = serializers.CharField(max_length=2000, required=False)
 
 
 class RescheduleSerializer(CancelSerializer):
-    """Which appointment to move; without `assignment` all that can be moved (A49)."""
+    """The appointment to move. Without `assignment`, all appointments that can be moved (A49)."""
 
     assignment = serializers.CharField(max_length=255, required=False)
     proposedAt = serializers.DateTimeField(required=False, source="proposed_at")  # noqa: N815

@@ -1,4 +1,4 @@
-"""Where the orders are in the API."""
+"""The addresses of the orders in the API."""
 
 from django.urls import path
 

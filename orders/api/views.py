@@ -1,4 +1,4 @@
-"""The calls for orders (S12): each reads, or calls the function that the pages call too."""
+"""The API views of orders (S12). They read, or call the same functions as the pages."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from orders.placing.wish import place_once
 from properties.models import Property
 
 READ, WRITE = "orders:read", "orders:write"
-CALLS_AT_ONCE = 4  # of one process; it has eight threads
+CALLS_AT_ONCE = 4  # in one process, which has eight threads
 _calling = BoundedSemaphore(CALLS_AT_ONCE)
 KEY = "Idempotency-Key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -63,10 +63,10 @@ class OrderView(View):
         return get_object_or_404(rows, platform_id=order_id)
 
     def key(self) -> str:
-        """Return the idempotency key of the call; "" without one.
+        """Return the idempotency key of the call, or "".
 
         Raises:
-            Refused: it is too long, or has other characters than visible ASCII.
+            Refused: the key is too long, or contains anything except visible ASCII.
         """
         said = self.request.headers.get(KEY, "")
         if said and not _KEY.fullmatch(said):
@@ -88,8 +88,8 @@ class PropertyOrders(OrderView, ListAPIView[Order]):
         return self.list(request)
 
     def get_queryset(self) -> Any:
-        """Return them with their assignments."""
-        if getattr(self, "swagger_fake_view", False):  # the schema asks without an address
+        """Return the orders of the property with their assignments."""
+        if getattr(self, "swagger_fake_view", False):  # the schema has no address
             return Order.objects.none()
         mine = self.property_(self.kwargs["reference"])
         return Order.objects.filter(real_estate_property=mine).prefetch_related("assignments")
@@ -102,7 +102,7 @@ class PropertyMaterials(OrderView):
 
     @extend_schema(operation_id="properties_materials", responses=MaterialsSerializer)
     def get(self, request: Request, reference: str) -> Response:
-        """List the latest materials of a property, and what was generated for it."""
+        """List the latest materials of a property, and the materials generated for it."""
         row = self.property_(reference)
         return _materials([*of_property(row), *marketing_of_property(row)])
 
@@ -119,7 +119,7 @@ class Placements(OrderView):
         parameters=[KEY_OF_A_PLACEMENT],
     )
     def post(self, request: Request, reference: str) -> Response:
-        """Place an order, at most once for each key; a worker sends it."""
+        """Place an order, at most once for each key. A worker sends it."""
         self.property_(reference)
         if not (key := self.key()):
             text = "It names the order, so that a repeated call does not order twice."
@@ -187,7 +187,7 @@ class ChangeView(OrderView):
     def changed(
         self, order_id: str, change: Callable[..., Order], body: BaseSerializer[Any]
     ) -> Response:
-        """Send it, and answer with the order as it is then."""
+        """Send the change and return the order as it is afterwards."""
         order, key, given = self.order(order_id), self.key(), _read(body)
         name = f"{change.__name__} {order.pk} {key}"
         token = uuid5(self.token.workspace.uuid, name) if key else uuid4()
@@ -211,7 +211,7 @@ class Reschedule(ChangeView):
         parameters=[KEY_OF_A_CHANGE],
     )
     def post(self, request: Request, order_id: str) -> Response:
-        """Ask for another appointment."""
+        """Request another appointment."""
         body = RescheduleSerializer(data=request.data)
         return self.changed(order_id, changes.reschedule, body)
 
@@ -241,10 +241,10 @@ def _materials(sets: list[Any]) -> Response:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Answer why an order could not be placed or changed.
+    """Answer with the reason if an order could not be placed or changed.
 
-    The platform is called in between, and may take its time. At most so many wait for it, so that
-    its delay is not the delay of every page.
+    The platform is called in the block and may be slow. At most `CALLS_AT_ONCE` requests wait for
+    it, so that its delay does not slow down every page.
     """
     if not _calling.acquire(blocking=False):
         raise Refused(503, "busy", "Other calls wait for the platform. Try again soon.", wait=5)

@@ -1,4 +1,4 @@
-"""Which appointments a person sees, as plain values."""
+"""The appointments that a person may see, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from orders.mirror import agent_lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.models.statuses import AssignmentStatus
 
-MOST = 2_000  # appointments at one time
+MOST = 2_000  # appointments in one result
 
 
 @dataclass(frozen=True)
 class Appointment:
-    """When somebody comes, to what, for which order.
+    """One appointment, with its order and property.
 
     Attributes:
-        set_at: since when it is so, by the platform's clock if that is known, else by ours.
-        photographer: id, name, email, phone as given.
-        address: of the property, as its document has it.
+        set_at: since when it has this time, by the platform's clock if known, else by ours.
+        photographer: id, name, email and phone, as received.
+        address: the address of the property, as in its document.
     """
 
     key: int
@@ -43,17 +43,17 @@ class Appointment:
 
     @property
     def photographer_name(self) -> str:
-        """The name, "" where it is not known."""
+        """The name, or "" if it is unknown."""
         return str(self.photographer.get("name") or "")
 
 
 def appointments(
     first: datetime, end: datetime, *, person: User, only_mine: bool, workspace: str = ""
 ) -> list[Appointment]:
-    """Return the appointments from `first` until before `end` that were not given up, by time.
+    """Return the appointments from `first` to before `end`, sorted by time.
 
-    One query; at most `MOST`. Nothing for who may not see orders, and nothing of the workspaces of
-    others (S17).
+    One query, at most `MOST` rows. Cancelled and withdrawn assignments are left out. A person who
+    may not see orders gets nothing, and nobody gets appointments of other workspaces (S17).
     """
     if not person.has_perm("orders.view_order"):
         return []
@@ -82,12 +82,12 @@ def appointments(
 
 
 def _set_at() -> Combinable:
-    """Return since when an appointment is so: by its line, which no later read moves on."""
+    """Return since when an appointment has its time: from its line, which no later read changes."""
     lines = StatusChange.objects.filter(
         assignment=OuterRef("pk"), fact=StatusChange.Fact.APPOINTMENT
     )
     newest = Subquery(lines.order_by("-occurred_at", "-pk").values("occurred_at")[:1])
-    # The watermark of what no answer with a date has shown says nothing.
+    # EPOCH means that no answer with a date has shown this value.
     known = NullIf("scheduled_watermark", Value(EPOCH, DateTimeField()))
     return Coalesce(newest, known, "created_at")
 

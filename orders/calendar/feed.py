@@ -1,4 +1,4 @@
-"""The private address of a person's appointments, and the file that calendar programs fetch."""
+"""The private calendar address of a person, and the file that calendar programs fetch."""
 
 import hashlib
 import secrets
@@ -24,10 +24,10 @@ BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 
 
 def renew(person: User, *, only_mine: bool, now: datetime) -> str:
-    """Give the person a new address and return it; the one before leads nowhere from now on.
+    """Make a new address for the person and return it. The previous one stops working.
 
-    It is not stored: people who lose it make another one. The key is in the query, which no log of
-    ours has (S3).
+    The address is not stored: people who lose it make another one. The key is in the query, which
+    none of our logs contains (S3).
     """
     key = secrets.token_urlsafe(32)
     columns = {"digest": _digest(key), "only_mine": only_mine, "created_at": now}
@@ -37,16 +37,16 @@ def renew(person: User, *, only_mine: bool, now: datetime) -> str:
 
 
 def revoke(person: User) -> bool:
-    """Take the address away; return whether there was one."""
+    """Revoke the address. Return whether there was one."""
     return CalendarFeed.objects.filter(person=person).delete()[0] > 0
 
 
 def find(key: str) -> CalendarFeed | None:
-    """Return the feed with this key.
+    """Return the feed with this key, or None.
 
-    None where there is none, its person may not see it, or has another password since (S17).
-
-    What is looked up is the digest of the key: how long that takes says nothing about a key.
+    It is None if there is no such feed, the person may not see it, or the password has changed
+    since (S17). The lookup uses the digest of the key, so that its duration reveals nothing about a
+    key.
     """
     digest = _digest(key)
     feed = CalendarFeed.objects.select_related("person").filter(digest=digest).first()
@@ -59,7 +59,7 @@ def find(key: str) -> CalendarFeed | None:
 
 def _is_of_the_same_password(feed: CalendarFeed) -> bool:
     now = feed.person.get_session_auth_hash()
-    if not feed.password_digest:  # an earlier version made it: from now on it ends with this one
+    if not feed.password_digest:  # made by an earlier version: bind it to the present password
         CalendarFeed.objects.filter(pk=feed.pk, password_digest="").update(password_digest=now)
         return True
     return constant_time_compare(feed.password_digest, now)
@@ -79,7 +79,7 @@ def _digest(key: str) -> str:
 
 @require_safe
 def calendar_file(request: HttpRequest) -> HttpResponse:
-    """Answer with the appointments of the key; 404 for an unknown key (S17)."""
+    """Return the appointments for the key, or 404 if the key is unknown (S17)."""
     feed = find(request.GET.get("key", ""))
     if feed is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""Pure: appointments as the file that calendar programs read (RFC 5545)."""
+"""Pure: appointments as a file for calendar programs (RFC 5545)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -8,23 +8,24 @@ from typing import Any
 from orders.calendar.appointments import Appointment
 from orders.models.statuses import AssignmentStatus, shown
 
-LENGTH = timedelta(hours=1)  # the platform does not say how long one takes (§6.3)
+LENGTH = timedelta(hours=1)  # the platform does not report a duration (§6.3)
 FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentStatus.DELIVERED}
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # no text of RFC 5545 has one of these
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # not allowed in a text of RFC 5545
 
 
 def calendar(
     found: Iterable[Appointment], *, host: str, page: Callable[[int], str], zone: str
 ) -> bytes:
-    """Return the file; the same appointments give the same bytes.
+    """Return the file. The same appointments give the same bytes.
 
     Args:
-        host: makes the ids of the events unique in the world.
+        host: makes the ids of the events globally unique.
         page: returns the address of an order by its key.
-        zone: in which the calendar is to be shown. Moments are in UTC: to describe a zone (RFC
-            5545, VTIMEZONE) would take ten times as long as all appointments.
+        zone: the zone in which programs show the calendar. Times are in UTC, because the
+            description of a zone (RFC 5545, VTIMEZONE) would take ten times as long as all
+            appointments.
     """
-    # Slow to load, and needed by the web alone: a tenth of the start of each other process.
+    # Only the web needs it, and loading it takes a tenth of the start of any other process.
     from icalendar import Calendar, Event  # noqa: PLC0415
 
     whole = Calendar()
@@ -55,7 +56,7 @@ def what(one: Appointment) -> str:
 
 
 def place(address: Mapping[str, Any]) -> str:
-    """Return the address of a property on one line, "" where there is none."""
+    """Return the address of a property on one line, or ""."""
     lines = (("street", "streetNumber"), ("postalCode", "locality"))
     said = (" ".join(str(address[name]) for name in line if address.get(name)) for line in lines)
     return ", ".join(filter(None, said))

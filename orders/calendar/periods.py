@@ -1,4 +1,4 @@
-"""Pure: which days a calendar shows, and what comes before and after them."""
+"""Pure: the days that a calendar shows, and the periods before and after them."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,13 +10,13 @@ VIEWS = ("month", "week", "list")
 
 @dataclass(frozen=True)
 class Period:
-    """Some days.
+    """The days of one view.
 
     Attributes:
-        first, end: the days that are shown, `end` not among them; of a month whole weeks.
-        title: what they are called.
-        before, after: a day of the period before, and of the one after.
-        month: the month that is meant, 0 for all days.
+        first, end: the shown days, without `end`. A month is shown in whole weeks.
+        title: the heading.
+        before, after: a day of the previous and a day of the next period.
+        month: the month that is shown, 0 if all days count.
     """
 
     first: date

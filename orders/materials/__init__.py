@@ -1,1 +1,1 @@
-"""What was announced as ready, and the list of its files. Not the files."""
+"""Announced materials, the lists of their files, and the downloads of the files."""

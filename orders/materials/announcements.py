@@ -1,4 +1,4 @@
-"""What was announced as ready becomes due to be fetched (§4.5, I21)."""
+"""Announced materials become due to be fetched (§4.5, I21)."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from orders.reads import poller
 from properties.models import Property
 
 QUEUE = "materials"
-ANEW = {"attempts": 0, "empty_reads": 0}  # of a set whose list is asked for again
+ANEW = {"attempts": 0, "empty_reads": 0}  # the columns to reset when a list is requested again
 
 
 def announce_visuals(
@@ -25,7 +25,7 @@ def announce_visuals(
     """Make the visuals of an assignment due to be fetched (VISUALS_READY).
 
     Args:
-        platform_now: see `_announce`; for the marketing materials, too.
+        platform_now: see `_announce`. It is the same for the marketing materials.
 
     Returns:
         False when the same or a later announcement is known already.
@@ -52,11 +52,11 @@ def announce_visuals(
 def _name_unannounced(
     assignment: Assignment, *, product: str, visual_type: str, at: datetime
 ) -> bool:
-    """Make the set that was fetched unannounced (`expected`) the one that is announced now.
+    """Give a set that was fetched without an announcement (`expectations`) the announced type.
 
     Returns:
-        True when there was one. It is fetched again: what it holds of other visual types goes
-        into their sets then.
+        True when there was one. It is fetched again. Its materials of other visual types then move
+        to the sets of those types.
     """
     mine = MaterialSet.objects.filter(assignment=assignment, product=product)
     if not visual_type or mine.filter(visual_type=visual_type).exists():
@@ -103,11 +103,12 @@ def _announce(
     now: datetime,
     platform_now: datetime | None,
 ) -> bool:
-    """Make it due, unless the same or a later announcement has.
+    """Make the set due, unless the same or a later announcement already did.
 
     Args:
-        platform_now: by the platform's clock. An announcement that is dated ahead of it, within
-            what S11 allows, gives way to any other: else it would hide the real ones until then.
+        platform_now: the present time of the platform's clock. An announcement that is dated later,
+            within the limit of S11, gives way to any other one. Otherwise it would hide the real
+            announcements until its date.
     """
     row = MaterialSet.objects.filter(pk=ready.pk)
     older = Q(ready_at__lt=at)

@@ -1,4 +1,4 @@
-"""One ZIP of what was delivered of an order, made while it is sent: none of it is kept (§4.5)."""
+"""A ZIP of the delivered files of an order, made while it is sent and never stored (§4.5)."""
 
 import zipfile
 from collections import Counter
@@ -12,18 +12,18 @@ from orders.materials.gallery import QUALITIES
 from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile
 
-BLOCK = 256 * 1024  # bytes that are in memory at once
+BLOCK = 256 * 1024  # bytes in memory at once
 MISSING = "NOT INCLUDED.txt"
 Entry = tuple[MaterialFile, str]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a ZIP holds, and what it does not.
+    """The contents of a ZIP, and the materials that are missing in it.
 
     Attributes:
         entries: each stored file with its name in the ZIP.
-        missing: a line for each material that is not here: its name, and why.
+        missing: a line for each missing material, with its name and the reason.
     """
 
     entries: list[Entry]
@@ -31,7 +31,7 @@ class Contents:
 
 
 def contents(materials: Iterable[Material]) -> Contents:
-    """Return what a ZIP of these materials holds; each with its files fetched."""
+    """Return the contents of a ZIP of these materials, whose files are prefetched."""
     entries: list[Entry] = []
     missing, used = [], Counter[str]()
     for one in materials:
@@ -41,7 +41,7 @@ def contents(materials: Iterable[Material]) -> Contents:
             continue
         name = f"{_folder(one)}{file_name(one, row.content_type)}"
         used[name.lower()] += 1
-        if used[name.lower()] > 1:  # two of one name would be one after unpacking
+        if used[name.lower()] > 1:  # unpacking would overwrite the first of two files with one name
             stem, dot, ending = name.rpartition(".")
             name = f"{stem} [{row.pk}]{dot}{ending}"
         entries.append((row, name))
@@ -49,9 +49,9 @@ def contents(materials: Iterable[Material]) -> Contents:
 
 
 def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
-    """Yield the bytes of the ZIP; nothing is compressed, since pictures and PDF files are already.
+    """Yield the bytes of the ZIP, uncompressed, since pictures and PDF files already are compact.
 
-    A file that the storage has lost is named in the text file, too.
+    The text file also names each file that is no longer in the storage.
     """
     sink = _Sink()
     missing = list(found.missing)
@@ -63,7 +63,7 @@ def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
                 missing.append(f"{name}: it is no longer in the storage")
                 continue
             info = zipfile.ZipInfo(name, row.created_at.timetuple()[:6])
-            info.file_size = row.size or 0  # decides about ZIP64
+            info.file_size = row.size or 0  # decides whether ZIP64 is used
             with file, whole.open(info, "w") as entry:
                 while block := file.read(BLOCK):
                     entry.write(block)
@@ -88,7 +88,7 @@ def _why(row: MaterialFile | None) -> str:
 
 
 class _Sink:
-    """What `zipfile` writes to: it cannot go back, and what was written is taken away."""
+    """The output of `zipfile`. It cannot seek, and `taken` empties it."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -98,12 +98,12 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: there is nothing to flush."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def taken(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return the bytes written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""What was delivered, and what the platform generated for a property (§4.5, A38, A40)."""
+"""Delivered materials, and materials generated for a property (§4.5, A38, A40)."""
 
 from collections.abc import Collection
 
@@ -10,19 +10,19 @@ from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import MaterialFile, MaterialSet, Order
 from properties.models import Property
 
-LIGHT = 200_000  # bytes of a picture that may be its own thumbnail
-NEWEST = 40  # sets of a property; the page of each order has all of its own
+LIGHT = 200_000  # the most bytes of a picture that serves as its own thumbnail
+NEWEST = 40  # sets of a property. The page of an order shows all of its sets.
 
 
 def of_order(order: Order) -> list[MaterialSet]:
-    """Return what was delivered of an order in the order of its delivery, with materials."""
+    """Return the sets of an order in the sequence of delivery, with their materials."""
     return shown(Q(order=order))
 
 
 def shown(which: Q) -> list[MaterialSet]:
-    """Return sets in the order of their delivery, with materials.
+    """Return sets in the sequence of delivery, with their materials.
 
-    What nobody announced and nothing came of is no news.
+    An empty set that nobody announced is left out.
     """
     is_nothing = Q(assignment=None, target_platform="", problem="", materials=None)
     sets = MaterialSet.objects.filter(which).exclude(is_nothing).select_related("order")
@@ -30,21 +30,21 @@ def shown(which: Q) -> list[MaterialSet]:
 
 
 def of_property(row: Property) -> list[MaterialSet]:
-    """Return what was delivered last for a property, the newest first, with materials and order."""
+    """Return the newest sets of a property, newest first, with their materials and orders."""
     sets = MaterialSet.objects.filter(order__real_estate_property=row)
     newest = sets.select_related("order").order_by("-ready_at", "-pk")
     return list(newest.prefetch_related("materials__files")[:NEWEST])
 
 
 def marketing_of_property(row: Property) -> list[MaterialSet]:
-    """Return the sets of a property by target platform, each with its materials."""
+    """Return the generated sets of a property by target platform, with their materials."""
     return sorted(shown(is_generated_for(row)), key=lambda one: one.target_platform)
 
 
 def is_generated_for(row: Property) -> Q:
-    """Return which sets hold what was generated for a property.
+    """Return the condition for sets that were generated for a property.
 
-    By its platform id too: a set may have been announced before we knew the property.
+    It includes the platform's id, because a set may be announced before we know the property.
     """
     is_its = Q(real_estate_property=row, assignment=None)
     known = row.platform_id
@@ -52,7 +52,7 @@ def is_generated_for(row: Property) -> Q:
 
 
 def is_generated_for_id(workspace_id: int, platform_id: str) -> Q:
-    """Return which sets hold what was generated for a property, by its id on the platform."""
+    """Return the condition for sets generated for a property, by its id on the platform."""
     mine = Q(workspace=workspace_id, property_platform_id=platform_id)
     return mine & Q(assignment=None)
 
@@ -60,7 +60,7 @@ def is_generated_for_id(workspace_id: int, platform_id: str) -> Q:
 def newest_pictures(keys: Collection[int]) -> dict[int, MaterialFile]:
     """Return the small stored picture of the newest photo of each property that has one.
 
-    Two queries, whatever the number of properties.
+    Two queries for any number of properties.
 
     Args:
         keys: primary keys of properties.

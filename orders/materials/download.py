@@ -1,4 +1,4 @@
-"""A file is downloaded: a slice of time per claim, checked, stored whole or not at all (I27)."""
+"""Downloads a file in slices, one per claim, then checks it and stores it whole (I27)."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -30,18 +30,18 @@ log = logging.getLogger(__name__)
 
 STORAGE = "materials"  # its alias in STORAGES
 THUMBNAIL_LIMIT = 2 * 1024 * 1024  # bytes
-PROGRESS = 256 * 1024  # bytes of a slice with which the next one follows at once
-MAX_MISMATCHES = 5  # tries of a file that arrives with another size than was announced
+PROGRESS = 256 * 1024  # bytes in a slice after which the next slice starts at once
+MAX_MISMATCHES = 5  # tries of a file that has another size than announced
 GONE = frozenset({401, 403, 404, 410})
 Role = MaterialFile.Role
 
 
 class Mismatch(TransientError):
-    """What arrived is not what was announced: perhaps it was cut off, perhaps it is another."""
+    """The file has another size than announced. It may be cut off, or be another file."""
 
 
 class DownloadOutcome(StrEnum):
-    """What became of a slice of a download."""
+    """The outcome of one slice of a download."""
 
     STORED = "stored"
     GOES_ON = "goes on"
@@ -56,7 +56,7 @@ def work(claims: Sequence[Claim[MaterialFile]], turn: Turn) -> Sequence[Download
 
 
 def storage() -> Storage:
-    """Return where the files are kept."""
+    """Return the storage of the files."""
     return storages[STORAGE]
 
 
@@ -64,7 +64,7 @@ def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutco
     part = PartFile(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
     try:
         with part.held():
-            if claim.abandoned:  # a power cut may have left bytes that never were written
+            if claim.abandoned:  # after a power cut, the part may hold bytes never written
                 part.remove()
             return _slice(claim, workspace, part)
     except Busy:
@@ -73,7 +73,7 @@ def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutco
 
 
 def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: PartFile) -> DownloadOutcome:
-    """Get as much of a file as comes within the deadline of one call; return the outcome."""
+    """Download as much of a file as the deadline of one call allows, and return the outcome."""
     before = part.size
     try:
         columns = _fetch(claim.row, workspace, part)
@@ -84,14 +84,14 @@ def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: PartFile) -> 
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
     claim.finish(**columns)
-    part.remove()  # a storage elsewhere has copied it
+    part.remove()  # a remote storage has copied the part
     if claim.row.name and claim.row.name != columns["name"]:
         delete(claim.row.name)
     return DownloadOutcome.STORED
 
 
 def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> DownloadOutcome:
-    """Go on at once after a slice in which much has arrived, else later each time."""
+    """Continue at once if much has arrived in this slice, else after a growing delay."""
     now = timezone.now()
     if moved >= PROGRESS and not isinstance(error, Mismatch):
         claim.finish(due_at=now, attempts=0, problem="")
@@ -104,12 +104,12 @@ def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> 
 
 
 def _fetch(row: MaterialFile, workspace: Workspace, part: PartFile) -> dict[str, Any]:
-    """Get what is missing of a file, check all of it and store it; return the columns of the end.
+    """Download the rest of a file, check all of it and store it. Return the columns to write.
 
     Raises:
-        RejectedError: we may not ask for it, or nothing is there; a person must look.
-        NotKept: it is none that we keep.
-        TransientError: not all of it came.
+        RejectedError: we may not request it, or nothing is there. A person must check.
+        NotKept: it is not a file that we store.
+        TransientError: it did not arrive completely.
     """
     material = row.material
     is_file = row.role == Role.FILE
@@ -147,13 +147,13 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: PartFile) -> dict[str,
 
 
 def _begin(answer: ResponseStream, part: PartFile) -> int | None:
-    """Prepare for the body of an answer; return the size of the whole file, if known."""
+    """Prepare the part for the body. Return the size of the whole file if it is known."""
     if answer.status == 206 and _range(answer.headers)[0] == part.size:
         return _range(answer.headers)[1]
     if answer.status == 200:
         part.begin(answer.headers)
         return whole(answer.headers.get("Content-Length", ""))
-    if answer.status in (206, 416):  # another part than was asked for
+    if answer.status in (206, 416):  # not the part that was requested
         part.remove()
         raise TransientError(
             "the server did not send the rest; the download begins again", unclear=False
@@ -165,7 +165,7 @@ def _begin(answer: ResponseStream, part: PartFile) -> int | None:
 
 
 def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """Return the first byte that an answer holds, and the size of all, from its Content-Range."""
+    """Return the position of the first byte and the total size, from Content-Range."""
     place, _, total = headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
     first = place.partition("-")[0]
     return whole(first), whole(total)
@@ -187,21 +187,21 @@ def _write(answer: ResponseStream, part: PartFile, *, limit: int, total: int | N
 def _store(
     row: MaterialFile, workspace: Workspace, part: PartFile, digest: str, suffix: str
 ) -> str:
-    """Put a complete part into the storage; return its name there, the same for the same bytes."""
+    """Store a complete part. Return its name there, which is the same for the same bytes."""
     place = storage()
     folder = row.material.material_set.order_id or "marketing"
     name = f"{workspace.slug}/{folder}/{row.material_id}-{row.role.lower()}-{digest[:16]}{suffix}"
     if row.name == name:
         return name
-    with permits.away():  # a storage elsewhere is called over the network
-        if place.exists(name):  # of a worker that died before it could say so
+    with permits.away():  # a remote storage is called over the network
+        if place.exists(name):  # from a worker that died before it recorded the file
             place.delete(name)
         with part.path.open("rb") as file:
             return place.save(name, Whole(file, str(part.path)))
 
 
 def delete(name: str) -> None:
-    """Remove a file that nothing is to show any more; what cannot be removed stays."""
+    """Remove a file that is no longer used. If that fails, the file remains."""
     try:
         storage().delete(name)
     except OSError:

@@ -1,4 +1,4 @@
-"""What there may be although nobody announced it: its event was lost, or fell into a gap (I18)."""
+"""Materials that may exist without an announcement: it was lost, or fell into a gap (I18)."""
 
 from datetime import datetime, timedelta
 
@@ -10,30 +10,31 @@ from orders.materials import announcements, file_requests
 from orders.models import Assignment, MaterialSet, Order
 from orders.models.statuses import ORDER_TERMINAL, AssignmentStatus
 
-# By workspace and id on the platform → our primary key, where we know it.
+# (workspace, id on the platform) → our primary key, if we know it.
 Properties = dict[tuple[int, str], int | None]
 CHUNK = 500  # rows at a time
-RECENT = timedelta(days=30)  # since its end: how long an order may still bring marketing materials
+RECENT = timedelta(days=30)  # after its end, an order may get marketing materials for this long
 
 
 def after_read(order_pk: int, *, is_last: bool, now: datetime) -> None:
-    """Make due the lists that an order must have after a read, or may have at its end.
+    """Make the lists due that an order must have after a read, or may have at its end.
 
     Args:
-        is_last: no other read follows: what was announced in a gap comes now or never.
+        is_last: no other read follows. Materials that were announced in a gap are found now or
+            never.
     """
     delivered(Assignment.objects.filter(order=order_pk), again=is_last, now=now)
     marketing(Order.objects.filter(pk=order_pk, status__in=ORDER_TERMINAL), now=now)
 
 
 def delivered(assignments: QuerySet[Assignment], *, again: bool = False, now: datetime) -> None:
-    """Make due a list of each product of the delivered ones among some assignments.
+    """Make a list due for each product of the delivered assignments.
 
-    It is read once more after the delivery, whatever was announced before: the last announcement
-    may have been lost. A delivered assignment has materials for each of its products.
+    Each list is read once more after the delivery, because the last announcement may have been
+    lost. A delivered assignment has materials for each of its products.
 
     Args:
-        again: also where that has happened before.
+        again: include lists that were already requested after the delivery.
     """
     done = assignments.filter(status=AssignmentStatus.DELIVERED, withdrawn_at=None)
     some = done.select_related("order").prefetch_related("material_sets").order_by("pk")
@@ -61,10 +62,10 @@ def _expect(assignment: Assignment, product: str, *, now: datetime) -> None:
 
 
 def marketing(orders: QuerySet[Order], *, now: datetime, a_minute: int | None = None) -> None:
-    """Make due a list of the marketing materials of the properties of some orders.
+    """Make the lists of marketing materials due for the properties of some orders.
 
     Args:
-        a_minute: how many of them at most, the others minute by minute; by default all at once.
+        a_minute: the most lists per minute. By default all are due at once.
     """
     named = list(properties(orders).items())
     size = a_minute or CHUNK
@@ -74,7 +75,7 @@ def marketing(orders: QuerySet[Order], *, now: datetime, a_minute: int | None = 
 
 
 def properties(orders: QuerySet[Order]) -> Properties:
-    """Return the properties of some orders, those of the newest orders first."""
+    """Return the properties of some orders, beginning with the newest orders."""
     columns = ("workspace", "property_platform_id", "real_estate_property")
     rows = orders.order_by("-created_at", "-pk")
     named: Properties = {}
@@ -86,10 +87,10 @@ def properties(orders: QuerySet[Order]) -> Properties:
 
 
 def of_properties(named: Properties, *, now: datetime, due_at: datetime | None = None) -> None:
-    """Make due a list of the marketing materials of each of some properties.
+    """Make a list of marketing materials due for each property.
 
-    It is a set without a target platform: what it lists comes into the sets of theirs, and nothing
-    is missing where it lists nothing.
+    Such a list is a set without a target platform. Its items are stored in the sets of their target
+    platforms. An empty list is not an error.
 
     Args:
         due_at: when; by default now.
@@ -116,9 +117,9 @@ def of_properties(named: Properties, *, now: datetime, due_at: datetime | None =
 
 
 def marketing_after_gap(workspace_id: int, now: datetime) -> None:
-    """Make due the marketing materials of open orders and of those that ended lately (I21).
+    """Make the marketing materials of open and recently ended orders due (I21).
 
-    At half the rate of reads, as the orders themselves.
+    They are read at half the rate, like the orders themselves.
     """
     mine = Order.objects.filter(workspace=workspace_id)
     may_have = mine.filter(~Q(status__in=ORDER_TERMINAL) | Q(status_at__gte=now - RECENT))
@@ -126,7 +127,7 @@ def marketing_after_gap(workspace_id: int, now: datetime) -> None:
 
 
 def read_again(orders: QuerySet[Order], *, now: datetime) -> None:
-    """Make due all lists of some orders, and those of the marketing materials of their property."""
+    """Make all lists of some orders due, and the marketing materials of their properties."""
     file_requests.ask(MaterialSet.objects.filter(order__in=orders.values("pk")), now=now)
     delivered(Assignment.objects.filter(order__in=orders.values("pk")), now=now)
     marketing(orders, now=now)

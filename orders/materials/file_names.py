@@ -1,4 +1,4 @@
-"""Pure: under which name a file is handed out."""
+"""Pure: the names under which files are served."""
 
 import re
 import unicodedata
@@ -6,29 +6,30 @@ import unicodedata
 from orders.materials.file_types import FILE_TYPES
 from orders.models import Material
 
-LONGEST = 180  # bytes before the ending, so that all of it stays below the 255 of a file system
+LONGEST = 180  # bytes before the ending, so that the whole name fits the 255 of a file system
 ENDINGS = {".jpg": (".jpg", ".jpeg"), ".tif": (".tif", ".tiff")}
 
 
 def plain(text: str) -> str:
-    """Return a text as one part of a path; "" where nothing of it is left."""
+    """Return a text as one part of a path, or "" if nothing of it remains."""
     printable = "".join(one if one.isprintable() else "_" for one in text)
     return re.sub(r'[/\\:*?"<>|]', "_", printable).strip(". ")
 
 
 def cut(text: str) -> str:
-    """Return the beginning of a name that file systems take, no character of it broken."""
+    """Return the beginning of a name, short enough for file systems, with no broken character."""
     kept = text.encode()[:LONGEST].decode(errors="ignore")
     if len(kept) < len(text) and unicodedata.combining(text[len(kept)]):
         bases = [n for n, one in enumerate(kept) if not unicodedata.combining(one)]
-        kept = kept[: bases[-1] if bases else 0]  # the last one would lose its accent
+        kept = kept[: bases[-1] if bases else 0]  # the last letter would lose its accent
     return kept.rstrip(". ") if len(kept) < len(text) else kept
 
 
 def file_name(material: Material, content_type: str) -> str:
-    """Return the platform's name for a file, without what no file system or browser takes.
+    """Return the platform's name for a file, without characters that file systems refuse.
 
-    It ends as its type does, so that nothing opens it as something else; "" leaves the ending.
+    It gets the ending of its type, so that no program opens it as something else. If the type is
+    "", the ending does not change.
     """
     text = plain(material.file_name) or f"{material.product.lower() or 'material'}-{material.pk}"
     suffix = FILE_TYPES[content_type].suffix if content_type else ""

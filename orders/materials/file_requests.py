@@ -1,4 +1,4 @@
-"""Which files are to be kept here, if the setting MATERIALS_DOWNLOAD says so (§4.5)."""
+"""Requests for downloads, if the setting MATERIALS_DOWNLOAD is on (§4.5)."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,13 +18,13 @@ Role = MaterialFile.Role
 
 
 def want(materials: Iterable[Material], *, now: datetime) -> int:
-    """Make due the files of materials that we do not have, or not in their newest version.
+    """Make files due that are missing here or not the newest version.
 
     Args:
         materials: with their sets.
 
     Returns:
-        how many were made due; none while the setting is off.
+        the number of files made due, 0 while the setting is off.
     """
     if not settings.MATERIALS_DOWNLOAD:
         return 0
@@ -57,25 +57,25 @@ def want(materials: Iterable[Material], *, now: datetime) -> int:
 
 
 def roles(material: Material) -> list[Role]:
-    """Return what there is to download; a tour is an address and no file (A38)."""
+    """Return the files to download. A tour is an address and not a file (A38)."""
     is_file = bool(material.url and (material.file_name or material.mime_type))
     wanted = [(Role.THUMBNAIL, material.thumbnail_url), (Role.FILE, is_file)]
     return [role for role, is_there in wanted if is_there]
 
 
 def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
-    """Have the lists of these files read; `want` then asks for what is not here.
+    """Have the lists of these files read again, so that `want` requests the missing files.
 
-    Not the files at once: an address that has expired is another in the new list.
+    The files themselves are not requested yet, because the new list replaces expired addresses.
 
     Returns:
-        how many lists.
+        the number of lists.
     """
     return ask(MaterialSet.objects.filter(materials__files__in=files).distinct(), now=now)
 
 
 def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
-    """Make lists due to be read; return how many."""
+    """Make lists due to be read, and return their number."""
     workspaces = list(sets.order_by().values_list("workspace", flat=True).distinct())
     rows = MaterialSet.objects.filter(pk__in=sets.order_by().values("pk"))
     count = rows.update(due_at=now, **announcements.ANEW)
@@ -84,7 +84,7 @@ def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
 
 
 def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
-    """Give the files of materials to those that take their place, before they are deleted."""
+    """Move the files of materials to their replacements, before the materials are deleted."""
     heirs = {one.platform_id: one for one in into}
     taken = set(
         MaterialFile.objects.filter(material__in=heirs.values()).values_list("material", "role")
@@ -93,7 +93,7 @@ def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
         heir = heirs[row.material.platform_id]
         if (heir.pk, row.role) in taken:
             row.delete()
-            if row.name:  # what is rolled back still leads to it
+            if row.name:  # after a rollback, the row still needs the file
                 transaction.on_commit(partial(delete, row.name))
         else:
             MaterialFile.objects.filter(pk=row.pk).update(material=heir)

@@ -1,22 +1,22 @@
-"""Pure: which types of files are downloaded, and how the first bytes of one look."""
+"""Pure: the file types that are downloaded, and their first bytes."""
 
 import re
 from dataclasses import dataclass
 
 
 class NotKept(ValueError):
-    """A file is none that we keep."""
+    """A file that we do not store."""
 
 
 @dataclass(frozen=True)
 class FileType:
-    """A type that is kept.
+    """A file type that we store.
 
     Attributes:
-        suffix: the ending of a file that is handed out.
-        begins: what its first bytes match.
+        suffix: the ending of a file that is served.
+        begins: the pattern of its first bytes.
         is_picture: a browser shows it in a page.
-        opens: a browser shows it by itself; what is not so is saved.
+        opens: a browser shows it by itself. Other types are saved.
     """
 
     suffix: str
@@ -29,7 +29,7 @@ def _type(suffix: str, begins: bytes, **how: bool) -> FileType:
     return FileType(suffix, re.compile(begins, re.DOTALL), **how)
 
 
-# No HTML, no SVG: a browser would run what is in them. Office files are ZIP files.
+# No HTML and no SVG, because a browser would run their scripts. Office files are ZIP files.
 FILE_TYPES = {
     "image/jpeg": _type(".jpg", rb"\xff\xd8\xff", is_picture=True, opens=True),
     "image/png": _type(".png", rb"\x89PNG\r\n\x1a\n", is_picture=True, opens=True),
@@ -45,18 +45,18 @@ FILE_TYPES = {
 PICTURES = frozenset(name for name, one in FILE_TYPES.items() if one.is_picture)
 SAME = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/tif": "image/tiff"}
 SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream"})
-LONGEST_BEGINNING = 16  # bytes that `begins` looks at
+LONGEST_BEGINNING = 16  # bytes that `begins` is matched with
 
 
 def plain(mime_type: str) -> str:
-    """Return a MIME type without parameters and in one spelling; "" where it says nothing."""
+    """Return a MIME type without parameters and in one spelling, or "" if it names no type."""
     word = mime_type.partition(";")[0].strip().lower()
     word = SAME.get(word, word)
     return "" if word in SAYS_NOTHING else word
 
 
 def beginning_of(first: bytes) -> str:
-    """Return the type that a file has by its first bytes, "" for one that we do not keep."""
+    """Return the type of a file by its first bytes, or "" if we do not store it."""
     return next((name for name, one in FILE_TYPES.items() if one.begins.match(first)), "")
 
 
@@ -64,11 +64,12 @@ def checked(announced: str, answered: str, first: bytes) -> str:
     """Return the type of a file that has arrived.
 
     Args:
-        announced: its type by the platform's list; `answered`: by the server; both may be "".
+        announced: the type in the platform's list, or "".
+        answered: the type in the server's answer, or "".
         first: its first bytes.
 
     Raises:
-        NotKept: it is none that we keep, or it is not what it is said to be.
+        NotKept: we do not store the type, or the types and the first bytes differ.
     """
     announced, answered = plain(announced), plain(answered)
     for one in (announced, answered):

@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from orders.models import Material, MaterialSet
 
 Key = tuple[object, ...]
-QUALITIES = {"POST": "HD", "POST_WEB": "WEB"}  # A52; the order in which they are shown
+QUALITIES = {"POST": "HD", "POST_WEB": "WEB"}  # A52, in the order of display
 USUAL = {"", "DOCUMENT", *QUALITIES}  # shown under the name of the product alone
 
 
 @dataclass
 class Item:
-    """One delivered thing in each quality that there is, HD before WEB."""
+    """One delivered item in each available quality, HD before WEB."""
 
     versions: list[Material] = field(default_factory=list)
 
 
 @dataclass
 class MaterialGroup:
-    """What was delivered of one product, or generated for one target platform.
+    """The materials of one product, or the materials generated for one target platform.
 
     Attributes:
-        names: product, type and target platform as the platform writes them, where they say
-            something.
+        names: product, type and target platform in the platform's spelling. A usual type is left
+            out.
     """
 
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class MaterialGroup:
 
 
 def groups(sets: Iterable[MaterialSet]) -> list[MaterialGroup]:
-    """Put together what belongs together, in the order of the sets.
+    """Group the materials, in the order of the sets.
 
     Args:
         sets: each with its materials fetched.
@@ -40,11 +40,11 @@ def groups(sets: Iterable[MaterialSet]) -> list[MaterialGroup]:
     found: dict[Key, MaterialGroup] = {}
     items: dict[Key, Item] = {}
     for ready in sets:
-        _group(found, ready, ready.visual_type)  # a set without any material is shown, too
+        _group(found, ready, ready.visual_type)  # a set without materials is shown, too
         for material in ready.materials.all():
             group = _group(found, ready, material.visual_type or ready.visual_type)
             key = (ready.assignment_id, *group.names, *_picture(material))
-            # Two pictures with one name in one quality are two.
+            # Two pictures with the same name and quality are two items.
             if key not in items or _has(items[key], material.visual_type):
                 items[key] = Item()
                 group.items.append(items[key])
@@ -65,7 +65,7 @@ def _group(found: dict[Key, MaterialGroup], ready: MaterialSet, visual_type: str
 
 
 def _picture(material: Material) -> Key:
-    """Return what the two qualities of one picture have in common: its name."""
+    """Return the key that both qualities of one picture share: its name."""
     if material.file_name and material.visual_type in QUALITIES:
         return ("name", material.file_name)
     return ("key", material.pk)

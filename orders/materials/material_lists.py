@@ -1,4 +1,4 @@
-"""What the platform lists of a set: each list by itself, whatever becomes of the others (§4.5)."""
+"""The platform's lists of a set. Each list is read, even if another one fails (§4.5)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from crm_sync.platform.errors import (
 )
 from orders.models import MaterialSet
 
-# A39; a product of another name is a photo where its assignment says so.
+# A39. A product with another name is a photo if the type of its assignment is PHOTO.
 PHOTO_PRODUCTS = frozenset(
     {
         *("GROUND_PHOTO", "GROUND_PHOTO_PRESTIGE", "DRONE_PHOTO"),
@@ -28,7 +28,7 @@ PHOTO_PRODUCTS = frozenset(
     }
 )
 QUALITIES = {"WEB": "POST_WEB", "HD": "POST"}  # A52
-CALLS = 3  # for which a lease has time (I13)
+CALLS = 3  # calls that fit into a lease (I13)
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class MaterialList:
     """One list of the platform.
 
     Attributes:
-        kind: the visual type or the target platform of the items that do not say theirs.
-        is_of_set: all of its items belong to the set that is fetched, whatever type they say.
+        kind: the visual type or target platform of items that do not name one.
+        is_of_set: all items belong to the set that is fetched, no matter which type they name.
     """
 
     items: list[dict[str, Any]]
@@ -47,14 +47,14 @@ class MaterialList:
 
 @dataclass
 class MaterialSetReading:
-    """What came of the lists of a set.
+    """The result of reading the lists of a set.
 
     Attributes:
         until: when the lease of the set ends.
-        deadline: how long a call takes at most.
-        lists: those that answered; what was announced comes last: there it counts.
-        refusals: what the platform said of those that it does not have, or refuses.
-        failure: why another try is needed; None where each list answered or was refused.
+        deadline: the longest duration of a call.
+        lists: the lists that were read. The announced list is last, so that its values win.
+        refusals: the platform's messages about lists that it refuses or does not have.
+        failure: why another try is needed. None if each list was read or refused.
     """
 
     until: datetime
@@ -66,13 +66,13 @@ class MaterialSetReading:
 
     @property
     def is_whole(self) -> bool:
-        """Whether each list answered: what they do not name is not there."""
+        """Whether every list was read. Materials on none of them do not exist."""
         return self.failure is None and not self.refusals
 
     def take(
         self, ask: Callable[[], list[dict[str, Any]]], kind: str, *, is_of_set: bool = True
     ) -> bool:
-        """Ask for one list, as long as another call makes sense; return whether it was refused."""
+        """Read one list if another call makes sense. Return whether the platform refused it."""
         if not self._may_call():
             return False
         self._calls += 1
@@ -98,12 +98,12 @@ class MaterialSetReading:
 
 
 def read(ready: MaterialSet, client: Client, *, until: datetime) -> MaterialSetReading:
-    """Read each list that may hold something of a set; one that is refused costs no other.
+    """Read each list that may hold materials of a set. A refused list does not stop the others.
 
-    Beside what was announced that is every visual type of the product.
+    These are the announced list, and the lists of every visual type of the product.
 
     Args:
-        until: when the lease ends. More calls than a lease has time for are made only before that.
+        until: when the lease ends. More than `CALLS` calls are made only if they end before that.
     """
     reading = MaterialSetReading(until, timedelta(seconds=client.deadline))
     if ready.assignment is None or ready.order is None:
@@ -112,12 +112,12 @@ def read(ready: MaterialSet, client: Client, *, until: datetime) -> MaterialSetR
         return reading
     ids, product = (ready.order.platform_id, ready.assignment.platform_id), ready.product
     ask = partial(client.get_materials, *ids, product=product)
-    is_one_set = not ready.visual_type  # where nobody announced a type
+    is_one_set = not ready.visual_type  # nobody announced a type
     is_refused = True
     for quality, visual_type in QUALITIES.items() if _is_photo(ready) else ():
         of_quality = partial(ask, visualQuality=quality)
         is_refused = reading.take(of_quality, visual_type, is_of_set=is_one_set)
-    if is_refused:  # HD, the last one, is what a list without a quality holds (§4.5)
+    if is_refused:  # HD was read last and equals the list without a quality (§4.5)
         reading.take(ask, _usual(ready.visual_type), is_of_set=is_one_set)
     if ready.visual_type:
         ask = partial(client.get_ready_materials, *ids, product=product)
@@ -131,5 +131,5 @@ def _is_photo(ready: MaterialSet) -> bool:
 
 
 def _usual(visual_type: str) -> str:
-    """Return the type of what is listed where no quality is named: HD of a photo (§4.5)."""
+    """Return the type of the list without a quality, which is HD for a photo (§4.5)."""
     return "POST" if visual_type in ("POST_WEB", "RAW") else visual_type

@@ -1,4 +1,4 @@
-"""The messages about materials: those that a list newly shows."""
+"""The messages about materials that a list shows for the first time."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,7 +14,7 @@ MOST = 100  # ids in a message
 
 
 def known(into: MaterialSet, materials: Collection[Material]) -> set[tuple[str, datetime | None]]:
-    """Return which of these versions we have, in this set or in another of its order."""
+    """Return which of these versions we have, in this set or in another set of its order."""
     ids = [one.platform_id for one in materials]
     sets = {"material_set__order": into.order_id} if into.order_id else {"material_set": into}
     found = Material.objects.filter(platform_id__in=ids, **sets)

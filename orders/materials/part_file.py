@@ -1,7 +1,7 @@
-"""The part of a file that has arrived so far, on this machine's disk.
+"""The part of a file that has arrived so far, on the local disk.
 
-Beside it is the server's name of that version of the file, so the rest is requested only of the
-same version. Both go with the file when it is complete.
+The server's name of this version of the file is stored beside it, so that the rest is requested
+only of the same version. Both are removed when the file is complete.
 """
 
 import fcntl
@@ -17,11 +17,11 @@ from django.core.files import File
 
 
 class Busy(Exception):
-    """Another process writes this part now."""
+    """Another process is writing this part."""
 
 
 class PartFile:
-    """The part of one file; only within `held` may it be written."""
+    """The part of one file. It may be written only within `held`."""
 
     def __init__(self, folder: Path, key: int) -> None:
         self.path = folder / f"{key}.part"
@@ -30,12 +30,12 @@ class PartFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes of this machine away from the part, within a `with` block.
+        """Lock the part against other processes of this machine, within a `with` block.
 
-        The lock is a file, which goes last: as long as it has its name, nobody gets another one.
+        The lock is a file, which is removed last. While it has its name, nobody gets another lock.
 
         Raises:
-            Busy: one of them has it now.
+            Busy: another process has the lock.
         """
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock.open("wb") as lock:
@@ -43,7 +43,7 @@ class PartFile:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise Busy from error
-            if not os.fstat(lock.fileno()).st_nlink:  # its holder was done while we opened it
+            if not os.fstat(lock.fileno()).st_nlink:  # its holder removed it while we opened it
                 raise Busy
             try:
                 yield
@@ -54,25 +54,25 @@ class PartFile:
 
     @property
     def size(self) -> int:
-        """The number of bytes that are there."""
+        """The number of bytes that have arrived."""
         return self.path.stat().st_size if self.path.exists() else 0
 
     def rest(self) -> dict[str, str]:
-        """Return the headers that ask for the rest; none where all is to be asked for."""
+        """Return the headers that request the rest, or none to request the whole file."""
         version = self._version.read_text("latin-1") if self._version.exists() else ""
         if not self.size or not version:
             return {}
         return {"Range": f"bytes={self.size}-", "If-Range": version}
 
     def begin(self, headers: Mapping[str, str]) -> None:
-        """Begin again, with the version that the server names in these headers, if it does."""
+        """Begin again, with the version in these headers if there is one."""
         self._version.unlink(missing_ok=True)
         self.path.write_bytes(b"")
         self._version.write_text(_version(headers), "latin-1")
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Write on at the end, within a `with` block; afterwards it is on the disk."""
+        """Append to the part, within a `with` block. Afterwards the data is on the disk."""
         with self.path.open("ab") as file:
             try:
                 yield file
@@ -86,12 +86,12 @@ class PartFile:
             return file.read(count)
 
     def digest(self) -> str:
-        """Return the SHA-256 of what is there, in hexadecimal digits."""
+        """Return the SHA-256 of the part, in hexadecimal digits."""
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def remove(self) -> None:
-        """Remove what is left of it."""
+        """Remove the part and its version."""
         for path in (self.path, self._version):
             path.unlink(missing_ok=True)
 
@@ -100,12 +100,12 @@ class Whole(File):  # type: ignore[type-arg]
     """A complete part for a storage, which may move it instead of copying it."""
 
     def temporary_file_path(self) -> str:
-        """Return where it lies; the storage of Django's file system asks for this name."""
+        """Return the path of the part. Django's file system storage calls this."""
         return str(self.name)
 
 
 def _version(headers: Mapping[str, str]) -> str:
-    """Return what names a version byte by byte: an ETag that is not weak, else a date."""
+    """Return a version that is exact to the byte: a strong ETag, else a date."""
     tag, date = headers.get("ETag", ""), headers.get("Last-Modified", "")
     if re.fullmatch(r'"[\x21\x23-\x7e]*"', tag):
         return tag

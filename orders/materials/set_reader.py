@@ -1,4 +1,4 @@
-"""What was announced as ready is fetched: the list; `download` gets the files (§4.5, A38, A40)."""
+"""Reads the lists of announced materials. `download` gets the files (§4.5, A38, A40)."""
 
 import hashlib
 from collections.abc import Collection, Iterable
@@ -22,7 +22,7 @@ from orders.mirror.platform_reading import key
 from orders.models import Material, MaterialSet
 
 LONGEST = 255  # characters of a key
-MOST_EMPTY_READS = 8  # some minutes together: the platform may announce before it lists
+MOST_EMPTY_READS = 8  # some minutes in total: the platform may announce before it lists
 UNIQUE = ("material_set", "platform_id")
 COLUMNS = (
     "product",
@@ -36,14 +36,14 @@ COLUMNS = (
     "modified_at",
     "withdrawn_at",
 )
-Kept = dict[str, dict[str, Material]]  # by the kind of their set, and by their ids
+Kept = dict[str, dict[str, Material]]  # by the kind of the set, then by the id of the material
 
 
 def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
-    """Read the lists of one set and keep what each of them names; a `poller.Reader`.
+    """Read the lists of one set and store their materials; a `poller.Reader`.
 
-    What is of another visual type or target platform comes into the set of that. Until something
-    of its own is listed, the set is read again, a few times (I27).
+    Materials of another visual type or target platform are stored in the set of that kind. Until
+    materials of its own kind are listed, the set is read again, a few times (I27).
     """
     ready = claim.row
     reading = material_lists.read(ready, client, until=claim.until)
@@ -54,10 +54,10 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
             into = _set_of(ready, kind, materials.values(), now=now)
             is_own_new = _keep(into, materials.values(), now=now)
             is_new |= is_own_new and into == ready
-        # A list that is empty may be so for a while.
+        # A list may be empty for a while.
         is_known = kind_of(ready) in kept or ready.empty_reads + 1 >= MOST_EMPTY_READS
         if reading.is_whole and is_known:
-            # What whole lists do not name is withdrawn, and never deleted (A38, A40).
+            # Materials that complete lists do not name are withdrawn, never deleted (A38, A40).
             listed = {key for one in kept.values() for key in one}
             there = ready.materials.filter(withdrawn_at=None)
             there.exclude(platform_id__in=listed).update(withdrawn_at=now)
@@ -65,23 +65,23 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
         raise reading.failure
     if kind_of(ready) not in kept and _is_announced(ready):
         return _not_yet(ready, reading, now=now)
-    # A list that brought nothing new is no news on the page of the order.
+    # A list without new materials is no news on the page of the order.
     fetched = {"fetched_at": now} if is_new or ready.fetched_at is None else {}
     return {"due_at": None, "empty_reads": 0, **fetched}
 
 
 def kind_of(ready: MaterialSet) -> str:
-    """Return what distinguishes a set from the others of its product or property."""
+    """Return the type or platform that distinguishes the sets of a product or property."""
     return ready.visual_type if ready.assignment_id else ready.target_platform
 
 
 def _is_announced(ready: MaterialSet) -> bool:
-    """Return whether there must be something: by an event, or since it was delivered."""
+    """Return whether the set must have materials: they were announced or delivered."""
     return bool(ready.assignment_id or ready.target_platform)
 
 
 def _not_yet(ready: MaterialSet, reading: MaterialSetReading, *, now: datetime) -> dict[str, Any]:
-    """Have the list read again later; after some times a person has to look."""
+    """Have the list read again later. After `MOST_EMPTY_READS` reads, a person has to check."""
     reads = ready.empty_reads + 1
     is_over = reads >= MOST_EMPTY_READS
     return {
@@ -109,7 +109,7 @@ def _kept(reading: MaterialSetReading, ready: MaterialSet, *, base_url: str) -> 
                 continue
             its_own = material.visual_type if ready.assignment_id else material.target_platform
             kind = kind_of(ready) if one.is_of_set else its_own
-            # By id: one statement cannot write one row twice.
+            # By id, because one statement cannot write a row twice.
             kept.setdefault(kind, {})[material.platform_id] = material
     return kept
 
@@ -117,7 +117,7 @@ def _kept(reading: MaterialSetReading, ready: MaterialSet, *, base_url: str) -> 
 def _set_of(
     ready: MaterialSet, kind: str, materials: Iterable[Material], *, now: datetime
 ) -> MaterialSet:
-    """Return the set of a kind; one that nobody announced is there since its first item."""
+    """Return the set of a kind. A set that nobody announced is dated by its first item."""
     if kind == kind_of(ready):
         return ready
     moments = [one.modified_at for one in materials if one.modified_at]
@@ -142,7 +142,7 @@ def _set_of(
 
 
 def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> bool:
-    """Write what a set holds; return whether a version of it is new."""
+    """Write the materials of a set. Return whether one of the versions is new."""
     for one in materials:
         one.material_set = into
     before = material_messages.known(into, materials)
@@ -151,7 +151,7 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
     )
     ids = [one.platform_id for one in materials]
     kept = into.materials.filter(platform_id__in=ids).select_related("material_set")
-    if into.assignment is not None:  # of its visual type nothing stays in another set
+    if into.assignment is not None:  # no other set may hold materials of its visual type
         others = MaterialSet.objects.filter(assignment=into.assignment, product=into.product)
         twins = Material.objects.filter(
             material_set__in=others.exclude(pk=into.pk),
@@ -162,7 +162,7 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
         twins.delete()
     file_requests.want(kept, now=now)
     is_new = material_messages.tell(into, materials, before, now=now)
-    # Another set that was given up has its list now; one that is due is read by itself.
+    # A set that was given up has its list now. A set that is due is read anyway.
     given_up = MaterialSet.objects.filter(pk=into.pk, due_at=None)
     fetched_at = now if is_new else Coalesce("fetched_at", Value(now))
     given_up.update(problem="", empty_reads=0, fetched_at=fetched_at)
@@ -187,7 +187,7 @@ def _material(item: dict[str, Any], ready: MaterialSet, kind: str, *, base_url: 
 
 
 def _key(url: str, base_url: str) -> str:
-    """Return by what a thing without an id is known: its address, of a long one the digest."""
+    """Return the key of a material without an id: its address, or the digest of a long one."""
     if len(url) <= LONGEST:
         return url
     return hashlib.sha256(resolved(url, base_url).encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""What the platform says of orders becomes rows. Nothing is sent."""
+"""The mirror of the platform's orders. It sends nothing."""

@@ -11,10 +11,10 @@ from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, Assignme
 
 
 def mine(person: User, order: str = "") -> Q:
-    """Orders that this person placed or confirmed here, or a user who is tied to the account.
+    """Orders that this person placed or confirmed here, or that a tied user ordered.
 
     Args:
-        order: from a row to its order, such as "order__"; "" where the rows are orders.
+        order: the path from a row to its order, such as "order__". "" if the rows are orders.
     """
     placed = Placement.objects.filter(
         Q(created_by=person) | Q(confirmed_by=person), order__isnull=False
@@ -29,17 +29,20 @@ def still_open() -> Q:
 
 
 def needs_action() -> Q:
-    """Open orders for which the platform waits for somebody here (§3.2)."""
+    """Open orders that need an action from somebody here (§3.2)."""
     return still_open() & Q(pk__in=waiting_assignments().values("order"))
 
 
 def waiting_assignments() -> QuerySet[Assignment]:
-    """Return the assignments for which the platform waits for somebody here (§3.2)."""
+    """Return the assignments that need an action from somebody here (§3.2)."""
     return Assignment.objects.filter(status=AssignmentStatus.ACTION_REQUIRED, withdrawn_at=None)
 
 
 def appointment_in_week_of(day: date) -> Q:
-    """Orders with an appointment from Monday to Sunday, in our zone, that was not given up."""
+    """Orders with an appointment in this week, Monday to Sunday in the current zone.
+
+    Cancelled and withdrawn assignments do not count.
+    """
     first, end = week_of(day)
     there = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
     held = there.exclude(status=AssignmentStatus.CANCELLED).filter(withdrawn_at=None)
@@ -47,18 +50,18 @@ def appointment_in_week_of(day: date) -> Q:
 
 
 def week_of(day: date) -> tuple[datetime, datetime]:
-    """Return the beginning of the Monday before or at a day, and of the next one."""
+    """Return the beginning of the week of a day, which is a Monday, and of the next week."""
     monday = day - timedelta(days=day.weekday())
     return beginning(monday), beginning(monday + timedelta(days=7))
 
 
 def beginning(day: date) -> datetime:
-    """Return midnight in the current time zone; a day may have 23 or 25 hours."""
+    """Return midnight in the current time zone. A day may have 23 or 25 hours."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 
 def overdue(today: date) -> Q:
-    """Open orders of which something should have been delivered before today."""
+    """Open orders with a delivery that was due before today."""
     late = Assignment.objects.filter(estimated_delivery_date__lt=today, withdrawn_at=None)
     return still_open() & Q(pk__in=late.exclude(status__in=ASSIGNMENT_TERMINAL).values("order"))
 
@@ -70,7 +73,7 @@ def delivered() -> Q:
 
 
 def not_looked_at(person: User, since: datetime) -> Q:
-    """Orders to which something was delivered after `since` that this person has not seen."""
+    """Orders with a delivery after `since` that this person has not seen."""
     looked = Look.objects.filter(
         person=person, order=OuterRef("order"), at__gte=OuterRef("fetched_at")
     )
@@ -79,7 +82,7 @@ def not_looked_at(person: User, since: datetime) -> Q:
 
 
 def note_look(order: Order, person: User, *, now: datetime) -> None:
-    """Note that this person sees the page now; writes only where something new was delivered."""
+    """Record that this person sees the page now. Writes only if there is a new delivery."""
     newest = MaterialSet.objects.filter(order=order, fetched_at__isnull=False)
     fetched_at = newest.order_by("-fetched_at").values_list("fetched_at", flat=True).first()
     if fetched_at is None:

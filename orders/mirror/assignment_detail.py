@@ -1,7 +1,7 @@
-"""Writes what a read shows of an assignment (A37), in its order's detail or in its own (§4.5).
+"""Writes an assignment, as read in its order's detail or in its own detail (A37, §4.5).
 
-The interface does not promise which members an order's detail has, nor how much of its assignments
-it shows. So a member that it leaves out erases nothing: the assignment itself is read, which is the
+The interface does not promise which members an order's detail has, or how much of its assignments
+it shows. So a missing member erases nothing. Instead the assignment itself is read, which is the
 source of photographer, schedule and products.
 """
 
@@ -23,8 +23,8 @@ from orders.models.statuses import AssignmentStatus
 
 Item = dict[str, Any]
 log = logging.getLogger(__name__)
-PERSON = ("id", "name", "email", "phone")  # what is a text of a photographer (A37)
-MEMBERS = {  # what an assignment may leave out
+PERSON = ("id", "name", "email", "phone")  # the members of a photographer that are texts (A37)
+MEMBERS = {  # the members that an assignment may leave out
     lww.APPOINTMENT: "scheduledAt",
     lww.ESTIMATE: "estimatedDeliveryAt",
     lww.ACTION: "actionRequired",
@@ -37,23 +37,23 @@ def observe(
 ) -> bool:
     """Write the detail of an assignment into the mirror.
 
-    What a whole one leaves out is not there. It is whole if it has `products`.
+    A detail with `products` is complete: a member that it leaves out does not exist.
 
     Args:
-        before: as it was right before the call went out, with its order.
+        before: the assignment right before the call, with its order.
 
     Returns:
-        True when it should be read again soon, because it contradicts something young.
+        True when it should be read again soon, because it contradicts a recent value.
 
     Raises:
-        TransientError: the answer is no assignment.
+        TransientError: the answer is not an assignment.
     """
     document = readable(before, answer)
     reading = PlatformReading(before.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
         reading.lock_assignments([before.platform_id], lambda names: [])
         row = reading.assignments[before.platform_id]
-        # An order that we do not know shows it by its own read.
+        # If we do not know the order, its own read will show the assignment.
         if order_id := key(document, "orderId"):
             named = Order.objects.filter(workspace_id=row.workspace_id, platform_id=order_id)
             if (order := named.exclude(pk=row.order_id).first()) is not None:
@@ -66,14 +66,14 @@ def observe(
 def observe_item(
     row: Assignment, item: Item, reading: PlatformReading, *, before: Assignment | None
 ) -> bool:
-    """Write what the detail of an order says of an assignment; what it leaves out stays.
+    """Write what an order's detail shows of an assignment. Missing members change nothing.
 
     Args:
         row: locked.
-        before: as it was before the read began; None if it was not known.
+        before: the row before the read began, or None if it was unknown.
 
     Returns:
-        True when the item is silent about something, so that the assignment itself is to be read.
+        True when the item lacks something, so that the assignment itself must be read.
     """
     is_silent = _is_silent(row, item)
     _write(row, item, reading, before=before, is_whole=False)
@@ -81,7 +81,7 @@ def observe_item(
 
 
 def move(row: Assignment, order: Order, reading: PlatformReading) -> None:
-    """Give an assignment to the order that shows it now, with its timeline and its materials."""
+    """Move an assignment to the order that shows it now, with its timeline and materials."""
     log.warning("%s moves to %s, which shows it now", row, order)
     reading.set(row, order_id=order.pk)
     row.changes.update(order=order)
@@ -93,7 +93,7 @@ def move(row: Assignment, order: Order, reading: PlatformReading) -> None:
 
 
 def _is_silent(row: Assignment, item: Item) -> bool:
-    """Return whether an item lacks what each assignment has, or what is known of this one."""
+    """Return whether an item lacks members that every assignment has, or that this one has."""
     if not _names_products(item) or not word(item, "status", 100):
         return True
     try:
@@ -143,7 +143,7 @@ def _facts(
         try:
             yield lww_field, _value(row, lww_field, item.get(name))
         except NotUnderstood:
-            continue  # the column keeps what it has
+            continue  # the column does not change
 
 
 def _value(row: Assignment, lww_field: LwwField, value: Any) -> Any:
@@ -160,14 +160,14 @@ def _value(row: Assignment, lww_field: LwwField, value: Any) -> Any:
 
 
 def _product(value: Any) -> str:
-    """Return the name of a product; a session lists products as objects, too (A31)."""
+    """Return the name of a product. It may be an object, as in a session (A31)."""
     return word(value, "product", 100) if isinstance(value, dict) else plain(value)
 
 
 def _photographer(known: Item, value: Any) -> Item:
-    """Return who it is; less of somebody whose name and contact we know erases neither.
+    """Return the photographer. An incomplete value does not erase a known name or contact.
 
-    Less is an id, or a text: that is a name, or an id that we know.
+    An incomplete value is an id or a text. The text is a name, or an id that we know.
     """
     if value is None:
         return {}

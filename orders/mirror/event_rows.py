@@ -1,4 +1,4 @@
-"""The orders and assignments of a batch of events: locked at once, written at once (I22)."""
+"""The orders and assignments of a batch of events, locked and written together (I22)."""
 
 import functools
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from orders.models import Assignment, Order
 
 
 class EventRows(UnitOfWork):
-    """The rows of a batch, a `hooks.BatchPart`; what we do not know is created and read."""
+    """The rows of a batch; a `hooks.BatchPart`. Unknown rows are created and read."""
 
     def __init__(self, batch: EventBatch) -> None:
         super().__init__(batch.workspace_id, batch.now)
@@ -42,7 +42,7 @@ class EventRows(UnitOfWork):
         return missing
 
     def _first_said(self, first: dict[str, Event], names: Collection[str]) -> list[Assignment]:
-        """Return new assignments with what the first event of each says."""
+        """Return new assignments with the values of the first event of each."""
         ids = {order_id(first[name]) for name in names}
         mine = Order.objects.filter(workspace_id=self.workspace_id, platform_id__in=ids)
         keys = dict(mine.values_list("platform_id", "pk"))
@@ -59,9 +59,10 @@ class EventRows(UnitOfWork):
 
     @functools.cached_property
     def platform_now(self) -> datetime:
-        """What the platform's clock says now at the latest; by ours where it is not known.
+        """The latest time that the platform's clock may show now, or ours if it is unknown.
 
-        It is known to some seconds: without them each fresh event would seem dated ahead.
+        The clock is known only to a few seconds. They are added, because otherwise each fresh event
+        would seem dated ahead.
         """
         mine = Workspace.objects.filter(pk=self.workspace_id)
         ahead = mine.values_list("clock_ahead", flat=True).get()
@@ -70,10 +71,10 @@ class EventRows(UnitOfWork):
     def write_field(
         self, row: Order | Assignment, lww_field: LwwField, value: Any, stamp: Stamp, **_: Any
     ) -> Write:
-        """Write what an event says of a mirrored field; see `lww.write`.
+        """Write an event's value of a mirrored field; see `lww.write`.
 
-        A value that is dated ahead of the platform's clock, within what S11 allows, makes real
-        events look old until that moment comes: then a read decides.
+        A value dated ahead of the platform's clock, within the limit of S11, makes real events seem
+        old until its date. In this case a read decides.
         """
         write = super().write_field(row, lww_field, value, stamp)
         is_hidden = not write.is_new and not write.is_known
@@ -83,7 +84,7 @@ class EventRows(UnitOfWork):
 
 
 def word(event: Event, name: str, limit: int = 100) -> str:
-    """Return a text field as a column of that width holds it (A7)."""
+    """Return a text field, cut to the width of its column (A7)."""
     text: str = clean(event.text(name))[0]
     return text[:limit]
 
@@ -99,7 +100,7 @@ def assignment_id(event: Event) -> str:
 
 
 def names_assignment(event: Event) -> bool:
-    """Return whether the event is about an assignment; a booking may be about the order alone."""
+    """Return whether the event is about an assignment. A booking may be about the order alone."""
     if event.kind == PHOTOGRAPHER_BOOKED:
         return bool(assignment_id(event))
     return event.requires("assignmentId")

@@ -1,4 +1,4 @@
-"""Leaves the contact of forgotten people out of what is read (S23)."""
+"""Removes the contact of forgotten people from documents that are read (S23)."""
 
 import hashlib
 from datetime import datetime
@@ -10,24 +10,24 @@ USER, PHOTOGRAPHER = "user", "photographer"
 
 
 def digest(kind: str, platform_id: str) -> str:
-    """Return the mark of a user or a photographer by the platform's id."""
+    """Return the mark of a user or a photographer, made from the platform's id."""
     return hashlib.sha256(f"{kind} {platform_id}".encode()).hexdigest()
 
 
 def remember(workspace_id: int, kind: str, platform_id: str, *, now: datetime) -> None:
-    """Mark somebody, so that what is read from now on leaves the contact out."""
+    """Mark a person, so that later reads leave the contact out."""
     mark = {"workspace_id": workspace_id, "digest": digest(kind, platform_id)}
     ForgottenPerson.objects.get_or_create(**mark, defaults={"at": now})
 
 
 def marks(workspace_id: int) -> frozenset[str]:
-    """Return all marks of a workspace; mostly there are none."""
+    """Return all marks of a workspace. Usually there are none."""
     mine = ForgottenPerson.objects.filter(workspace_id=workspace_id)
     return frozenset(mine.values_list("digest", flat=True))
 
 
 def without_contacts(document: Any, forgotten: frozenset[str]) -> Any:
-    """Return a document of the platform in which a forgotten photographer is an id and no more."""
+    """Return a document of the platform with forgotten photographers reduced to their ids."""
     if not forgotten:
         return document
     if isinstance(document, list):

@@ -1,8 +1,8 @@
-"""The law of the last writer, for events and reads (I22, I23, I29).
+"""Last writer wins, for events and reads (I22, I23, I29).
 
-Each mirrored field keeps the value with the greatest stamp, in whatever order and however often
-values come. An event has the stamp of its `occurredAt`. A read is newer than all that was known
-when it began, and older than all that has come since.
+Each mirrored field holds the value with the greatest stamp, no matter in which order and how often
+values arrive. The stamp of an event is its `occurredAt`. A read is newer than everything that was
+known when it began, and older than everything that has arrived since.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Fact = StatusChange.Fact
 
 
 class Stamp(NamedTuple):
-    """When a value held, by the platform's clock; the digest of its event breaks ties."""
+    """The time of a value, by the platform's clock. The digest of its event breaks ties."""
 
     at: datetime = EPOCH
     digest: str = ""
@@ -29,10 +29,10 @@ class LwwField:
     """The columns of a field, and its name in the timeline.
 
     Attributes:
-        value: what the platform says.
+        value: the platform's value.
         at, digest: its stamp.
         confirmed: whether a read has shown this value; "" for a field without this column. A read
-            has to confirm what an event says (S10).
+            has to confirm the value of an event (S10).
     """
 
     fact: StatusChange.Fact
@@ -47,7 +47,7 @@ class LwwField:
         return tuple(filter(None, (self.value, self.at, self.digest, self.confirmed)))
 
     def stamp_of(self, row: Model | None) -> Stamp:
-        """Return the stamp of the value in a row; that of an unknown value without a row."""
+        """Return the stamp of the value in a row, or the lowest stamp if there is no row."""
         return Stamp() if row is None else Stamp(getattr(row, self.at), getattr(row, self.digest))
 
 
@@ -77,7 +77,7 @@ class Write:
 
     Attributes:
         before: the value that the row had before.
-        columns: what to write; nothing if the row holds something newer, or the same event.
+        columns: the columns to write; empty if the row holds a newer value or the same event.
         is_known: the row had this value already.
         is_tie: another event has another value for the same moment. Only a read can show which one
             is right.
@@ -97,12 +97,12 @@ class Write:
 def write(
     row: Model, lww_field: LwwField, value: Any, stamp: Stamp, *, seen: Stamp | None = None
 ) -> Write:
-    """Decide what a value changes in a row; nothing is written here.
+    """Return what a value changes in a row. Nothing is written here.
 
     Args:
         row: locked until the columns are written.
-        stamp: of a read, the platform's clock when it was asked; `Stamp()` if that is not known.
-        seen: of a read, the stamp that the field had when the read began; None for an event.
+        stamp: for a read, the platform's time of the request; `Stamp()` if it is unknown.
+        seen: for a read, the stamp of the field when the read began; None for an event.
     """
     before, held = getattr(row, lww_field.value), lww_field.stamp_of(row)
     is_known, is_read = before == value, seen is not None

@@ -1,4 +1,4 @@
-"""What a read of an order says, written only where nothing newer has come since (I23, I29)."""
+"""Writes a read of an order, unless newer values have arrived since (I23, I29)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ from orders.reads import read_schedule
 
 @dataclass(frozen=True)
 class OrderSnapshot:
-    """The rows as they were before the read began: their watermarks decide what it may write."""
+    """The rows before the read began. Their watermarks decide what the read may write."""
 
     order: Order
     assignments: dict[str, Assignment] = field(default_factory=dict)
 
 
 def known(order: Order) -> OrderSnapshot:
-    """Load the order and its assignments afresh; to be called right before the call goes out."""
+    """Load the order and its assignments from the database, right before the call."""
     rows = Assignment.objects.filter(order_id=order.pk)
     return OrderSnapshot(Order.objects.get(pk=order.pk), {row.platform_id: row for row in rows})
 
@@ -36,17 +36,17 @@ def known(order: Order) -> OrderSnapshot:
 def observe(
     before: OrderSnapshot, answer: Answer, *, source: StatusChange.Source, now: datetime
 ) -> bool:
-    """Write an order detail (A35) into the mirror, and ask for what it is silent about.
+    """Write an order detail (A35) into the mirror, and request a read of what it leaves out.
 
     Args:
-        before: see `known`; with a bare row where the order was not known before.
-        now: our clock; says when it was read, and orders nothing.
+        before: see `known`. It has a bare row if the order was unknown before.
+        now: our time of the read. It does not decide which value is newer.
 
     Returns:
-        True when it should be read again soon, because it contradicts something young.
+        True when it should be read again soon, because it contradicts a recent value.
 
     Raises:
-        TransientError: the answer is no order.
+        TransientError: the answer is not an order.
     """
     document = readable(before.order, answer)
     reading = PlatformReading(before.order.workspace_id, as_of=answer.as_of, source=source, now=now)
@@ -67,13 +67,13 @@ def observe(
 def observe_list(
     order: Order, items: list[dict[str, Any]], *, as_of: datetime | None, now: datetime
 ) -> bool:
-    """Write the list of an order's assignments (A36) into the mirror, which knows none of them.
+    """Write the list of an order's assignments (A36) into the mirror, which has none of them.
 
     Args:
-        as_of: the platform's clock when it was asked, or before.
+        as_of: the platform's time of the request, or earlier.
 
     Returns:
-        True when it should be read again soon, because it contradicts something young.
+        True when it should be read again soon, because it contradicts a recent value.
     """
     source = StatusChange.Source.READ
     reading = PlatformReading(order.workspace_id, as_of=as_of, source=source, now=now)
@@ -85,7 +85,7 @@ def observe_list(
 
 
 def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
-    """Return when an order is read next after `observe`; None after the last time."""
+    """Return when an order is read next after `observe`, or None after the last read."""
     return read_schedule.next_read(
         order.status,
         since=order.placed_at or order.created_at,
@@ -98,7 +98,7 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
 def _observe_assignments(
     before: OrderSnapshot, document: dict[str, Any], reading: PlatformReading
 ) -> None:
-    """Write what is said of each, and make due for a read what the detail is silent about."""
+    """Write each assignment, and request a read if the detail omits or abridges it."""
     order, items = before.order, named_assignments(document)
 
     def first_seen(names: Collection[str]) -> list[Assignment]:
@@ -108,20 +108,20 @@ def _observe_assignments(
     reading.lock_assignments({*before.assignments, *items}, first_seen)
     for name, row in reading.assignments.items():
         if name not in items:
-            # Its own read shows whether the platform has it no longer, or the detail is abridged.
+            # Its own read shows whether it is gone or the detail is abridged.
             if row.withdrawn_at is None:
                 reading.ask_for(row)
             continue
         known = before.assignments.get(name)
-        if known is None and row.order_id != order.pk:  # its order until now was another
+        if known is None and row.order_id != order.pk:  # until now it belonged to another order
             move(row, order, reading)
         if observe_item(row, items[name], reading, before=known):
             reading.ask_for(row)
 
 
 def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what a detail says of each assignment, by its id; of some that is the id alone."""
-    names = ("assignmentIds", "assignments")  # what an object says counts
+    """Return each assignment of a detail by its id. Some have only an id."""
+    names = ("assignmentIds", "assignments")  # an object replaces a bare id
     listed = [lists.with_ids(document.get(name)) for name in names]
     entries = [one for value in listed if isinstance(value, list) for one in value]
     items = [item for item in entries if isinstance(item, dict)]
@@ -129,8 +129,8 @@ def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _keep_detail(order: Order, document: dict[str, Any], reading: PlatformReading) -> None:
-    """Keep the detail as it was read, and what in it never changes."""
-    if order.read_at is None or order.read_at <= reading.now:  # else a later reader was faster
+    """Store the detail as it was read, and its values that never change."""
+    if order.read_at is None or order.read_at <= reading.now:  # else a later read has been written
         columns: dict[str, Any] = {"observed": document, "read_at": reading.now}
         placed_at = document.get("createdAt")
         try:

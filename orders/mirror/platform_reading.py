@@ -15,8 +15,8 @@ from orders.mirror.lww import LwwField, Stamp
 from orders.mirror.unit_of_work import UnitOfWork
 from orders.models import EPOCH, Assignment, Order, StatusChange
 
-# A read that contradicts an event younger than this may come from a copy of the platform's data
-# that lags behind: it counts, but is repeated (I23).
+# A read may come from a copy of the platform's data that lags behind. If it contradicts an event
+# younger than this, it counts, but it is repeated (I23).
 LAG = timedelta(seconds=10)
 
 
@@ -24,8 +24,8 @@ class PlatformReading(UnitOfWork):
     """The rows that one read changes.
 
     Attributes:
-        as_of: the platform's clock when it was asked; None where the answer does not say.
-        contradicts: the read contradicts something young, so it is to be repeated soon.
+        as_of: the platform's time of the request; None if the answer does not contain it.
+        contradicts: the read contradicts a recent value, so it is repeated soon.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class PlatformReading(UnitOfWork):
         before: Order | Assignment | None,
         is_listed: bool = True,
     ) -> None:
-        """Write one field, and a line if it has changed, unless an event came during the read.
+        """Write one field, and a line if it has changed, unless an event arrived during the read.
 
         Args:
             row: locked.
-            before: as it was before the read began; None if it was not known.
+            before: the row before the read began, or None if it was unknown.
         """
         held = lww_field.stamp_of(row).at
         was_confirmed = bool(lww_field.confirmed and getattr(row, lww_field.confirmed))
@@ -85,7 +85,7 @@ def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
     """Return the document of an answer without the contacts of forgotten people (S23).
 
     Raises:
-        TransientError: it is no object.
+        TransientError: it is not a JSON object.
     """
     if not isinstance(answer.cleaned, dict):
         raise TransientError(f"the detail of {row} is not a JSON object", unclear=False)
@@ -94,14 +94,14 @@ def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
 
 
 def word(document: Mapping[str, Any], name: str, limit: int) -> str:
-    """Return a text of a document as a column of that width holds it; "" where it is no text."""
+    """Return a text of a document, cut to the width of its column, or "" if it is not a text."""
     return plain(document.get(name))[:limit]
 
 
 def key(document: Mapping[str, Any], *names: str) -> str:
-    """Return an id or a reference under the first of these names that has one (A7), else "".
+    """Return the id or reference under the first of these names that has one (A7), or "".
 
-    One that is longer than any (§7) is none: cut short it would be another one's.
+    A value that is longer than allowed (§7) is ignored: cut, it could be the id of another object.
     """
     found = next(filter(None, (plain(document.get(name)) for name in names)), "")
     return found if len(found) <= references.LIMIT else ""

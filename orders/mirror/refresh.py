@@ -1,4 +1,4 @@
-"""An order or an assignment that is due is read from the platform into the mirror."""
+"""Reads due orders and assignments from the platform into the mirror."""
 
 import logging
 from datetime import datetime, timedelta
@@ -43,12 +43,12 @@ def _read_list(order: Order, client: Client, *, as_of: datetime | None, now: dat
     try:
         items = client.get_order_assignments(order.platform_id)
     except (NotFoundError, RejectedError):
-        return False  # §4.5 does not have this list; the first event of each makes it known
+        return False  # §4.5 has no such list. The first event of each assignment creates it.
     return observe_list(order, items, as_of=as_of, now=now)
 
 
 def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
-    """Read one assignment; a `poller.Reader`. Its order's reads and the events ask for it."""
+    """Read one assignment; a `poller.Reader`. Reads of its order and events request it."""
     before = Assignment.objects.select_related("order").get(pk=claim.row.pk)
     _name_after_event(before, before.order.platform_id)
     answer = client.get_assignment(before.platform_id)
@@ -60,9 +60,9 @@ def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
 
 
 def withdrawn(row: Assignment, now: datetime) -> dict[str, Any]:
-    """Return what to write of an assignment whose own reads have ended in 404, for a while.
+    """Return the columns to write for an assignment whose own reads were 404 for a while.
 
-    It is withdrawn if its order no longer names it either (I28 has the same of properties).
+    It is withdrawn if its order no longer names it either (I28 is the same rule for properties).
     """
     observed = Order.objects.values_list("observed", flat=True).get(pk=row.order_id)
     is_told = isinstance(observed.get("assignments"), list)
@@ -73,7 +73,7 @@ def withdrawn(row: Assignment, now: datetime) -> dict[str, Any]:
 
 
 def _name_after_event(row: Order | Assignment, order_id: str) -> None:
-    """Read under the id of the event that came since the last read: its log lines are one story."""
+    """Log this read under the id of the latest event since the last read, as one story."""
     mine = Q(workspace_id=row.workspace_id, order_platform_id=order_id)
     events = ReceivedEvent.objects.filter(mine, received_at__gte=row.read_at or EPOCH)
     digest = events.order_by("-pk").values_list("digest", flat=True).first()
@@ -87,7 +87,7 @@ def read_all_open(workspace_id: int, now: datetime) -> int:
     The other half is for orders that people and events make due.
 
     Returns:
-        how many they are.
+        the number of these orders.
     """
     mine = Order.objects.filter(workspace_id=workspace_id)
     is_open = mine.exclude(status__in=ORDER_TERMINAL).order_by("-created_at", "-pk")

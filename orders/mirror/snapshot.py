@@ -1,4 +1,4 @@
-"""What is known of the rows that an event is about: before and after, it shows the changes."""
+"""The known facts about the rows of an event. Before and after it, they show the changes."""
 
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
@@ -54,7 +54,7 @@ def _of_assignment(assignment: Assignment, zone: tzinfo) -> dict[str, str]:
 
 
 def worded(value: Any, zone: tzinfo = UTC) -> str:
-    """Return a value in words, "" where there is none."""
+    """Return a value in words, or ""."""
     if isinstance(value, datetime):
         return f"{value.astimezone(zone):%Y-%m-%d %H:%M %Z}"
     if isinstance(value, date):

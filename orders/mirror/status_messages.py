@@ -1,4 +1,4 @@
-"""The messages about orders and assignments: each new status of the timeline."""
+"""The messages about orders and assignments: one for each new status of the timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,10 +16,10 @@ Line = Mapping[str, Any]
 
 
 def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
-    """Write messages about the lines with a new status, in the transaction of these lines.
+    """Write messages about lines with a new status, in the transaction of these lines.
 
     Args:
-        lines: see `timeline.line`.
+        lines: see `timeline_lines.line`.
     """
     news = [
         line
@@ -51,7 +51,7 @@ def _messages(lines: Sequence[Line]) -> Iterator[Message]:
             "assignmentType": assignment.assignment_type if assignment else None,
             "previousStatus": line["previous"],
             "newStatus": line["new"],
-            # What only an event reported is not confirmed before a read (S10).
+            # A status that only an event has reported is unconfirmed until a read (S10).
             "confirmed": line["source"] != StatusChange.Source.CALLBACK,
         }
         yield Message(STATUS.name, line["occurred_at"], data)

@@ -1,4 +1,4 @@
-"""The timeline: every fact that we learn becomes one line, stale ones too."""
+"""The timeline: each reported fact becomes one line, even if it is stale."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -17,7 +17,7 @@ WIDTH = 255
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a fact comes from: its moment and digest, the way, and the received event if any."""
+    """The origin of a fact: its stamp, its source, and the received event if there is one."""
 
     stamp: Stamp
     source: StatusChange.Source
@@ -63,9 +63,9 @@ def line(
 def confirm(
     subject: Order | Assignment, fact: StatusChange.Fact, value: str, *, now: datetime
 ) -> None:
-    """Make a line news that came from an event and that a read has now confirmed (S10).
+    """Make the line of an event news, once a read has confirmed it (S10).
 
-    It is dated `now`, so people who got all earlier news get this one, too (I33).
+    It is dated `now`, so that people who got all earlier news get this one, too (I33).
     """
     news = news_of(fact, "", value)
     if news not in AFTER_A_READ:
@@ -79,16 +79,16 @@ def confirm(
 
 
 def has_grown(workspace_id: int, since: datetime) -> bool:
-    """Return whether anything about an order or an assignment has changed here since then."""
+    """Return whether an order or an assignment of the workspace has changed since then."""
     lines = StatusChange.objects.filter(created_at__gt=since, order__workspace_id=workspace_id)
     return lines.exists()
 
 
 def reached_at(order: Order) -> datetime:
-    """Return when the order came to the status that it has, by the platform's clock.
+    """Return when the order reached its status, by the platform's clock.
 
-    Its watermark moves on with every read that finds it so. Without a line, since it was like that
-    when we first heard of it, that is the moment.
+    The watermark is later, because each read with the same status moves it. If there is no line,
+    the order had this status when we first knew of it, so that moment is returned.
     """
     lines = StatusChange.objects.filter(order=order, fact=StatusChange.Fact.ORDER_STATUS)
     moments = lines.filter(new=order.status).values_list("occurred_at", flat=True)
@@ -96,9 +96,9 @@ def reached_at(order: Order) -> datetime:
 
 
 def stored(value: Any) -> tuple[str, str]:
-    """Return a value as the timeline stores it, and the name beside it; "" where there is none.
+    """Return a value and its name as the timeline stores them. A missing one is "".
 
-    A moment is in UTC; of a person the value is the id, of a visual its product.
+    A moment is in UTC. The value of a person is the id, and the value of a visual is its product.
     """
     name: Any = ""
     if isinstance(value, datetime):

@@ -1,8 +1,7 @@
-"""Orders and assignments that are locked together, and written together at the end.
+"""Orders and assignments that one transaction locks and writes together.
 
-They are locked until the end of the transaction, everywhere in one sequence, so that no two
-transactions wait for each other: assignments before their orders, each by their keys, and last the
-rows that are only created now.
+They are locked until the end of the transaction, always in the same sequence, so that no two
+transactions wait for each other: assignments before their orders, each by key, and new rows last.
 """
 
 from collections import defaultdict
@@ -19,7 +18,7 @@ from orders.reads import poller
 from properties.models import Property
 
 ORDERS, ASSIGNMENTS = "orders", "assignments"  # the queues of reads
-# To load whole rows would take longer than to apply an event.
+# Loading whole rows would take longer than applying an event.
 LOADED: dict[type[Order | Assignment], tuple[str, ...]] = {
     Order: (
         *("workspace", "platform_id", "read_at"),
@@ -39,7 +38,7 @@ class UnitOfWork:
 
     Attributes:
         orders, assignments: the locked rows by the platform's id.
-        now: our clock; it orders nothing (I29).
+        now: our clock. It does not decide which value is newer (I29).
     """
 
     def __init__(self, workspace_id: int, now: datetime) -> None:
@@ -52,7 +51,7 @@ class UnitOfWork:
         self._properties: dict[tuple[str, str], Property | None] = {}
 
     def lock_orders(self, names: Collection[str]) -> None:
-        """Lock orders by the platform's ids; after their assignments."""
+        """Lock orders by the platform's ids, after their assignments."""
         self.orders |= self._lock(Order, names)
 
     def lock_assignments(
@@ -61,10 +60,10 @@ class UnitOfWork:
         """Lock assignments by the platform's ids, and create the unknown ones.
 
         Args:
-            make: returns unsaved rows for the ids of those that we do not know.
+            make: returns unsaved rows for the unknown ids.
 
         Returns:
-            the ids of the new ones.
+            the ids of the new rows.
         """
         self.assignments |= self._lock(Assignment, names)
         if new := set(names) - self.assignments.keys():
@@ -109,7 +108,7 @@ class UnitOfWork:
         self._asked[type(row)].add(row.pk)
 
     def tie(self, order: Order, *, reference: str, property_id: str) -> None:
-        """Note the names of the order's property, and link the property once we know it (A43)."""
+        """Store the ids of the order's property, and link the property once we know it (A43)."""
         names = {"object_reference_id": reference, "property_platform_id": property_id}
         new: dict[str, Any] = {
             name: value for name, value in names.items() if value and not getattr(order, name)
@@ -134,7 +133,7 @@ class UnitOfWork:
         return self._properties[key]
 
     def write(self) -> None:
-        """Write what has changed, tell other systems, and ring for what is to be read."""
+        """Write the changes, send messages to other systems, and ring for the rows to read."""
         for model in (Assignment, Order):
             fast_sql.update_many(model, self._changes(model))
         fast_sql.insert_many(StatusChange, self._lines)

@@ -1,6 +1,6 @@
-"""What an event says about orders and assignments becomes rows (I22-I24).
+"""Applies events about orders and assignments to the mirror (I22-I24).
 
-A mirror records what the platform says, also what §3 does not list, and flags it.
+The mirror records everything that the platform reports. Changes that §3 does not list are flagged.
 """
 
 from dataclasses import dataclass
@@ -35,11 +35,11 @@ class EventContext:
         return event_rows.word(self.event, name, limit)
 
     def key(self, name: str) -> str:
-        """Return an id or a reference, "" where it is longer than any: cut, it is another one."""
+        """Return an id or a reference, or "" if it is too long: cut, it could be another id."""
         return key(self.event.fields, name)
 
     def enter(self, subject: Order | Assignment, fact: StatusChange.Fact, **what: Any) -> None:
-        """Add a line to the timeline, with `what` of `timeline.line`."""
+        """Add a line to the timeline. `what` holds arguments of `timeline_lines.line`."""
         self.rows.enter(timeline_lines.line(subject, fact, origin=self.origin, **what))
 
     def write(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> Write:
@@ -48,7 +48,7 @@ class EventContext:
 
     @property
     def origin(self) -> timeline_lines.Provenance:
-        """Where the lines that it adds to the timeline come from."""
+        """The origin of the timeline lines of this event."""
         stamp = Stamp(self.event.at, self.event.digest)
         return timeline_lines.Provenance(
             stamp, StatusChange.Source.CALLBACK, self.received_event_id
@@ -56,13 +56,13 @@ class EventContext:
 
 
 def apply_order_status(context: EventContext) -> Effect:
-    """ORDER_STATUS_UPDATED (§6.3)."""
+    """Apply ORDER_STATUS_UPDATED (§6.3)."""
     order = order_of(context)
     return _apply_status(context, order, order, lww.ORDER_STATUS)
 
 
 def apply_assignment_status(context: EventContext) -> Effect:
-    """ASSIGNMENT_STATUS_UPDATED, nudges with refreshed logistics included (§3.3, §6.3)."""
+    """Apply ASSIGNMENT_STATUS_UPDATED, including nudges with new logistics (§3.3, §6.3)."""
     order, assignment = assignment_of(context)
     return _apply_status(context, order, assignment, lww.ASSIGNMENT_STATUS)
 
@@ -91,9 +91,9 @@ def _apply_status(
     writes = [write]
     if isinstance(row, Assignment):
         writes += _write_logistics(context, row, new)
-    # Something is missing before the event, or strange about it (I24).
+    # An earlier event may be missing, or the move is not listed (I24).
     is_gap = write.before != previous or not is_listed
-    # An end that only events report is no news yet (S10).
+    # An end that only events report is not confirmed yet (S10).
     is_end = new in terminal and not row.is_confirmed
     if any(one.is_tie for one in writes) or (write.is_new and (is_gap or is_end)):
         context.rows.ask_for(order)
@@ -102,7 +102,7 @@ def _apply_status(
 
 
 def _write_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:
-    """Write the logistics that a status event carries; an absent field keeps (§6.3)."""
+    """Write the logistics of a status event. An absent field changes nothing (§6.3)."""
     event, writes = context.event, []
     if "scheduledAt" in event.fields:
         value = event.moment("scheduledAt")
@@ -118,7 +118,7 @@ def _write_logistics(context: EventContext, assignment: Assignment, status: str)
 def _write_fact(
     context: EventContext, assignment: Assignment, lww_field: LwwField, value: Any
 ) -> Write:
-    """Write a date or another fact, and a line if it is new: two events may carry the same date."""
+    """Write a fact, and a line if it is new, because two events may carry the same date."""
     write = context.write(assignment, lww_field, value)
     if write.before != value:
         context.enter(
@@ -128,13 +128,13 @@ def _write_fact(
 
 
 def apply_appointment(context: EventContext) -> Effect:
-    """APPOINTMENT_DATE_UPDATED: an explicit null means that the appointment is cleared (§6.3)."""
+    """Apply APPOINTMENT_DATE_UPDATED. An explicit null clears the appointment (§6.3)."""
     moment = context.event.moment("scheduledAt")
     return _apply_date(context, lww.APPOINTMENT, moment)
 
 
 def apply_estimate(context: EventContext) -> Effect:
-    """ESTIMATED_DELIVERY_UPDATED (§6.3)."""
+    """Apply ESTIMATED_DELIVERY_UPDATED (§6.3)."""
     day = context.event.day("estimatedDeliveryAt")
     return _apply_date(context, lww.ESTIMATE, day)
 
@@ -149,9 +149,9 @@ def _apply_date(context: EventContext, lww_field: LwwField, value: date | None) 
 
 
 def apply_photographer(context: EventContext) -> Effect:
-    """PHOTOGRAPHER_BOOKED: keep the id, and read the assignment for name and contact (§6.3).
+    """Apply PHOTOGRAPHER_BOOKED: store the id, and request a read of name and contact (§6.3).
 
-    Without an assignment the order is read, which names it.
+    Without an assignment, the order is read, which names the assignment.
     """
     order = order_of(context)
     photographer_id = context.word("photographerId", 255)
@@ -160,7 +160,7 @@ def apply_photographer(context: EventContext) -> Effect:
     if event_rows.names_assignment(context.event):
         _, subject = assignment_of(context)
         known = subject.photographer
-        # The same creative again keeps the name and contact that a read brought.
+        # If it is the same photographer, the name and contact from a read do not change.
         value = known if known.get("id") == photographer_id else {"id": photographer_id}
         writes.append(context.write(subject, lww.PHOTOGRAPHER, value))
     is_new = all(one.is_new for one in writes)
@@ -174,7 +174,7 @@ def apply_photographer(context: EventContext) -> Effect:
 
 
 def apply_other(context: EventContext) -> Effect:
-    """An event of a kind that we do not know: a read shows what has become of its order (§9)."""
+    """Apply an event of an unknown kind: a read shows how its order has changed (§9)."""
     order = order_of(context)
     context.rows.ask_for(order)
     kind = context.event.kind[:100]
@@ -182,7 +182,7 @@ def apply_other(context: EventContext) -> Effect:
 
 
 def order_of(context: EventContext) -> Order:
-    """Return the order of the event, with what the event says of its property."""
+    """Return the order of the event, and store the event's ids of its property."""
     order = context.rows.orders[event_rows.order_id(context.event)]
     context.rows.tie(
         order,
@@ -197,9 +197,9 @@ def assignment_of(context: EventContext) -> tuple[Order, Assignment]:
     order = order_of(context)
     assignment = context.rows.assignments[event_rows.assignment_id(context.event)]
     if assignment.order_id != order.pk:
-        context.rows.ask_for(order)  # a read of that order shows whether it has moved
+        context.rows.ask_for(order)  # a read of the order shows whether the assignment has moved
     if assignment.withdrawn_at is not None:
-        context.rows.ask_for(assignment)  # is it there again?
+        context.rows.ask_for(assignment)  # a read shows whether it is there again
     kind = context.word("assignmentType")
     if kind and not assignment.assignment_type:
         context.rows.set(assignment, assignment_type=kind)
@@ -207,7 +207,7 @@ def assignment_of(context: EventContext) -> tuple[Order, Assignment]:
 
 
 def tie_to_property(order: Order, *, reference: str, property_id: str, now: datetime) -> None:
-    """Note what names the order's property, and link it once it is known here (A43)."""
+    """Store the ids of the order's property, and link it once it is known here (A43)."""
     with transaction.atomic():
         unit = UnitOfWork(order.workspace_id, now)
         unit.lock_orders([order.platform_id])

@@ -1,4 +1,4 @@
-"""Orders, their assignments and timeline, what is being placed, and what was delivered."""
+"""Orders, their assignments and timelines, placements, and delivered materials."""
 
 from orders.models.assignment import Assignment
 from orders.models.calendar_feed import CalendarFeed

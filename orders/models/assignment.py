@@ -8,9 +8,9 @@ from orders.models.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
 
 
 class Assignment(MirroredModel):
-    """The mirror of one assignment (A37); every fact with a clock of its own has its watermark.
+    """The mirror of one assignment (A37). Every fact with a clock of its own has a watermark.
 
-    `due_at` says when it is read by itself: an event or the detail of its order asks for that.
+    At `due_at` the assignment itself is read. An event or the detail of its order requests that.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -26,8 +26,8 @@ class Assignment(MirroredModel):
     estimate_watermark = models.DateTimeField(default=EPOCH)
     estimate_digest = models.CharField(max_length=64, blank=True, default="")
 
-    # The clock is that of the status events, but only of those that say something about it: an
-    # event in ACTION_REQUIRED without a reason keeps the reason, in whatever order they come.
+    # Its clock moves only with status events that concern it. An event with ACTION_REQUIRED and no
+    # reason does not change the reason, no matter in which order the events arrive.
     action_required = models.CharField(max_length=100, blank=True, default="")
     action_watermark = models.DateTimeField(default=EPOCH)
     action_digest = models.CharField(max_length=64, blank=True, default="")
@@ -54,7 +54,7 @@ class Assignment(MirroredModel):
         ]
         indexes = [
             due_index("assignment"),
-            # The lists of an agent and the calendar.
+            # For the lists of an agent and the calendar.
             models.Index(fields=["scheduled_at"], name="assignment_appointment"),
             models.Index(
                 fields=["estimated_delivery_date"],
@@ -73,5 +73,5 @@ class Assignment(MirroredModel):
 
     @property
     def status_shown(self) -> str:
-        """The status for a person, unknown ones with their raw word."""
+        """The status for people. An unknown status is shown as its raw word."""
         return shown(self.status, AssignmentStatus)

@@ -1,13 +1,14 @@
-"""The private address under which a person's calendar program reads the appointments."""
+"""The private address at which a person's calendar program reads the appointments."""
 
 from django.conf import settings
 from django.db import models
 
 
 class CalendarFeed(models.Model):
-    """One for a person; the address is shown once, and only its digest is kept.
+    """One row per person. The address is shown once, and only its digest is stored.
 
-    Whoever has the address reads the appointments, until it is renewed or the row is deleted.
+    Anyone with the address can read the appointments until it is renewed, the password changes, or
+    the row is deleted.
     """
 
     person = models.OneToOneField(
@@ -15,7 +16,8 @@ class CalendarFeed(models.Model):
     )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     only_mine = models.BooleanField(default=False, help_text="Only the orders of this person")
-    # Of the password when it was made: it ends with it. "": an earlier version made it.
+    # The digest of the password when the address was made: the address ends with that password. ""
+    # if an earlier version made it.
     password_digest = models.CharField(max_length=128, default="", editable=False)
     created_at = models.DateTimeField(help_text="When the address was made, or renewed")
 

@@ -1,4 +1,4 @@
-"""A reschedule or a cancellation that somebody asked for: sent once, and how it ended."""
+"""A request to reschedule or cancel an order. It is sent once, and its outcome is stored."""
 
 from django.conf import settings
 from django.db import models
@@ -7,20 +7,20 @@ from orders.models.order import Order
 
 
 class ChangeRequest(models.Model):
-    """One call of §4.4, written before it goes out; its answer is written to it afterwards.
+    """One call of §4.4, stored before it is sent. The answer is added afterwards.
 
-    The token comes from the form that asked for it. A form that is sent twice, by a double click or
-    a reload, has the same token, and the database takes only one row with it.
+    The token comes from the form. A form that is sent twice, by a double click or a reload, has the
+    same token, and the database accepts only one row with it.
     """
 
     class Kind(models.TextChoices):
-        """What was asked for."""
+        """The kind of change."""
 
         RESCHEDULE = "RESCHEDULE", "Reschedule"
         CANCEL = "CANCEL", "Cancel"
 
     class Outcome(models.TextChoices):
-        """What came of it."""
+        """The outcome of the call."""
 
         SENT = "SENT", "Sent, no answer yet"
         DONE = "DONE", "Done"
@@ -50,7 +50,7 @@ class ChangeRequest(models.Model):
             ),
         ]
         indexes = [
-            # "Which of them became unclear since then?"
+            # "Which requests became unclear since then?"
             models.Index(fields=["outcome", "ended_at"], name="change_request_ended"),
         ]
 

@@ -1,11 +1,11 @@
-"""Whom we were asked to forget, so that no later read brings them back (S23)."""
+"""The people whom we were asked to forget, so that no later read restores them (S23)."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class ForgottenPerson(models.Model):
-    """A mark for one user or photographer of the platform: a digest of its id, and no more."""
+    """A mark for one user or photographer of the platform: a digest of the id, and no more."""
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     digest = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""When a person last looked at an order to which something was delivered."""
+"""When a person last saw an order with delivered materials."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from orders.models.order import Order
 
 
 class Look(models.Model):
-    """One row for an order and a person; what was fetched after `at` is new to this person."""
+    """One row per order and person. Materials fetched after `at` are new to the person."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="looks")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)

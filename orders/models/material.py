@@ -1,4 +1,4 @@
-"""What was announced as ready, and the files that it consists of."""
+"""Sets of announced materials, and the materials in them."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,7 +10,7 @@ from orders.models.order import Order
 
 
 class MaterialSet(DueModel):
-    """One VISUALS_READY or MARKETING_MATERIALS_READY; `due_at` says when its list is fetched."""
+    """One VISUALS_READY or MARKETING_MATERIALS_READY. Its list is fetched at `due_at`."""
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     order = models.ForeignKey(
@@ -34,7 +34,8 @@ class MaterialSet(DueModel):
     fetched_at = models.DateTimeField(
         null=True, blank=True, help_text="When its list last brought something new, by our clock"
     )
-    # Reads since it was asked for that listed nothing of it; failed ones count as attempts.
+    # The reads since the last request that listed nothing of this set. Failed reads count as
+    # attempts.
     empty_reads = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     was_expected = models.BooleanField(
         default=False,
@@ -75,7 +76,7 @@ class MaterialSet(DueModel):
 
 
 class Material(models.Model):
-    """One delivered thing (A38, A40): a file, or a tour that has an address and no file."""
+    """One delivered item (A38, A40): a file, or a tour that has an address and no file."""
 
     material_set = models.ForeignKey(
         MaterialSet, on_delete=models.PROTECT, related_name="materials"

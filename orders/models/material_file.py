@@ -1,4 +1,4 @@
-"""A file behind a material, as we keep it ourselves."""
+"""A file of a material, as we store it."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,10 +8,10 @@ from orders.models.material import Material
 
 
 class MaterialFile(DueModel):
-    """One file that is wanted here; `due_at` says when it is downloaded.
+    """One file that is wanted here. It is downloaded at `due_at`.
 
-    `name` is empty until all of it is in the storage (I27). A newer version is downloaded beside
-    the one that is there, and replaces it.
+    `name` is empty until the whole file is in the storage (I27). A newer version is downloaded
+    beside the present file, and then replaces it.
     """
 
     class Role(models.TextChoices):
@@ -52,7 +52,7 @@ class MaterialFile(DueModel):
         ]
         indexes = [
             due_index("material_file"),
-            # The overview and the list of files count those that a person has to look at.
+            # The overview and the list of files count the files that a person has to check.
             models.Index(
                 fields=["workspace"],
                 condition=models.Q(due_at=None, name=""),

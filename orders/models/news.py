@@ -1,4 +1,4 @@
-"""Pure: which moves of an order are news that a person may want to hear of."""
+"""Pure: the changes of an order that are news for people."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from orders.models.statuses import AssignmentStatus, OrderStatus
 
 
 class News(TextChoices):
-    """What people are told about, the most urgent first."""
+    """The kinds of news, the most urgent first."""
 
     UNCERTAIN = "UNCERTAIN", "Uncertain"
     ACTION = "ACTION", "Needs action"
@@ -16,10 +16,10 @@ class News(TextChoices):
     DELIVERED = "DELIVERED", "Delivered"
 
 
-# A mail cannot be taken back: what an event says of an end is news once a read has shown it (S10).
+# A mail cannot be undone, so an end that an event reports is news only after a read (S10).
 AFTER_A_READ = frozenset({News.CANCELLED, News.DELIVERED})
 
-# Fact of the timeline and its new value (§3.1, §3.2) → what it is for people.
+# (fact of the timeline, its new value) (§3.1, §3.2) → the kind of news.
 OF_CHANGE: Mapping[tuple[str, str], News] = {
     ("ASSIGNMENT_STATUS", AssignmentStatus.ACTION_REQUIRED): News.ACTION,
     ("ASSIGNMENT_STATUS", AssignmentStatus.DELIVERED): News.DELIVERED,
@@ -30,5 +30,5 @@ OF_CHANGE: Mapping[tuple[str, str], News] = {
 
 
 def news_of(fact: str, previous: str, new: str) -> News | None:
-    """Return the news of a change; None if it is none, such as a repeated status."""
+    """Return the news of a change, or None, for example for a repeated status."""
     return None if previous == new else OF_CHANGE.get((fact, new))

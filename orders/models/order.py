@@ -10,16 +10,16 @@ from crm_sync.models.problem import ProblemField
 from orders.models.platform_user import Who, named_user
 from orders.models.statuses import OrderStatus, shown
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of an unknown fact
 
 
 class MirroredModel(DueModel):
-    """A mirror of a row of the platform that has a status, by the platform's clock.
+    """The mirror of a row of the platform that has a status, by the platform's clock.
 
-    `status_at` and `status_digest` say which event or read the status comes from (I22).
+    `status_at` and `status_digest` identify the event or read that the status comes from (I22).
     """
 
-    # No choices: a status that we do not know is stored as it came (A28).
+    # No choices: an unknown status is stored unchanged (A28).
     status = models.CharField(max_length=100, blank=True, default="")
     status_at = models.DateTimeField(default=EPOCH)
     status_digest = models.CharField(max_length=64, blank=True, default="")
@@ -34,14 +34,14 @@ class MirroredModel(DueModel):
 
     @property
     def is_told_alone(self) -> bool:
-        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
+        """Whether only a callback gave the status. Anyone with our secret can send one (S10)."""
         return bool(self.status) and not self.is_confirmed
 
 
 class Order(MirroredModel):
     """The mirror of one order.
 
-    `due_at` says when it is read next (A42: no list of orders exists).
+    The next read is at `due_at` (A42: there is no list of orders).
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -68,14 +68,14 @@ class Order(MirroredModel):
         ]
         indexes = [
             due_index("order"),
-            # A placement without a clear answer looks for the order that settles it.
+            # The search for the order that settles a placement without a clear answer.
             models.Index(
                 fields=["workspace", "property_platform_id", "user_platform_id"],
                 name="order_of_property_and_user",
             ),
             # The list of orders begins with the newest.
             models.Index(fields=["-created_at", "-id"], name="order_newest"),
-            # The list of orders searches by our reference.
+            # The list of orders can be searched by our reference.
             models.Index(fields=["workspace", "object_reference_id"], name="order_reference"),
         ]
 
@@ -84,10 +84,10 @@ class Order(MirroredModel):
 
     @property
     def who(self) -> Who:
-        """Who ordered; load the row with `prefetch_related("user")`."""
+        """The user who ordered. Load the row with `prefetch_related("user")`."""
         return Who.of(self.user, self.user_platform_id)
 
     @property
     def status_shown(self) -> str:
-        """The status for a person, unknown ones with their raw word."""
+        """The status for people. An unknown status is shown as its raw word."""
         return shown(self.status, OrderStatus)

@@ -1,4 +1,4 @@
-"""The choices of a person, and until when news was mailed to them."""
+"""The choices of a person, and the time until which news was mailed to them."""
 
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,7 @@ OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_deliv
 
 
 class PersonSettings(DueModel):
-    """One for a person; without one they get no mail and see the times of the installation.
+    """One row per person. Without it they get no mail and see the times of the installation.
 
     `due_at` is the earliest moment of the next mail. `told_until` is the watermark: everything that
     we learned until then was mailed, or not wanted.
@@ -40,7 +40,7 @@ class PersonSettings(DueModel):
         " your account ordered. Else all that you may see.",
     )
     told_until = models.DateTimeField(null=True, editable=False)
-    # Written before a mail goes out: a worker that dies then leaves word of what it was about.
+    # Written before a mail is sent: if the worker then dies, this shows what the mail was about.
     telling_until = models.DateTimeField(null=True, editable=False)
     mailed_at = models.DateTimeField("last mail", null=True, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)
@@ -80,10 +80,10 @@ class PersonSettings(DueModel):
         """The time zone of the person, or that of the installation if they chose none."""
         try:
             return ZoneInfo(self.time_zone or settings.TIME_ZONE)
-        except (KeyError, OSError, ValueError):  # a zone that this machine does not know any more
+        except (KeyError, OSError, ValueError):  # a zone that this machine no longer knows
             return ZoneInfo(timezone.get_default_timezone_name())
 
 
 def switch_of(kind: News) -> str:
-    """Return the name of the column that switches mail about it on."""
+    """Return the name of the column that switches mail about this news on."""
     return f"on_{kind.lower()}"

@@ -11,7 +11,7 @@ from orders.models.platform_user import Who, acting, named_user
 
 
 class PlacementState(models.TextChoices):
-    """How far a placement is; `orders.placing.transitions` lists which state may follow which."""
+    """The state of a placement. `orders.placing.transitions` lists which state may follow which."""
 
     DRAFT = "DRAFT", "Draft"
     PREPARING = "PREPARING", "Being prepared"
@@ -28,10 +28,10 @@ TO_BE_SENT = (PlacementState.CONFIRMED, PlacementState.SENDING)
 
 
 class Placement(DueModel):
-    """Remembers each step from the session to the order (A30-A33).
+    """Stores each step from the session to the order (A30-A33).
 
-    A worker takes it up at `due_at`: it prepares one that is PREPARING, places one that is
-    CONFIRMED, and marks one UNCERTAIN that is SENDING, because its sender has died.
+    At `due_at` a worker prepares a PREPARING placement and places a CONFIRMED one. It marks a
+    SENDING one UNCERTAIN, because the process that sent it has died.
     """
 
     State = PlacementState
@@ -46,11 +46,11 @@ class Placement(DueModel):
     )
     object_reference_id = models.CharField("reference", max_length=255)
     property_platform_id = models.CharField(max_length=255, blank=True, default="")
-    # "" where the platform has told neither in its list nor with the session who has the reference.
+    # "" if neither the platform's list nor its session has shown the id for the reference.
     user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
     user_reference_id = models.CharField(max_length=255, blank=True, default="")
     user = named_user("placements")
-    # What the session lists to choose from, as it was last read (A31, A32).
+    # The choices that the session offers, as last read (A31, A32).
     offered = models.JSONField(default=list, editable=False)
     options = models.JSONField(default=dict, editable=False)
     products = models.JSONField(default=list, help_text="As the session lists them, and quantity")
@@ -79,7 +79,7 @@ class Placement(DueModel):
         on_delete=models.SET_NULL,
         related_name="placements",
     )
-    # When it was confirmed, and by whom if it was a person.
+    # The time of the confirmation, and the person who confirmed, if it was a person.
     confirmed_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -88,11 +88,12 @@ class Placement(DueModel):
         on_delete=models.SET_NULL,
         related_name="confirmed_placements",
     )
-    # Which program placed it, and under which key of its own: the same key never places another.
+    # The program that placed it, and the program's own key. The same key never places another
+    # order.
     program = models.CharField(max_length=110, blank=True, default="", editable=False)
     idempotency_key = models.CharField(max_length=255, null=True, blank=True, editable=False)
     idempotency_digest = models.CharField(max_length=64, blank=True, default="", editable=False)
-    # The same in all placements that one person makes together.
+    # The same for all placements that one person makes together.
     group = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
@@ -139,18 +140,18 @@ class Placement(DueModel):
             models.Index(
                 fields=["group"], name="placement_group", condition=models.Q(group__isnull=False)
             ),
-            # Each order that was read asks for the few that are not settled yet.
+            # After each read of an order, the few unsettled placements are searched.
             models.Index(fields=["state", "workspace"], name="placement_state"),
         ]
 
     @property
     def who(self) -> Who:
-        """Who orders; load the row with `prefetch_related("user")`."""
+        """The user who orders. Load the row with `prefetch_related("user")`."""
         return Who.of(self.user, self.user_platform_id, self.user_reference_id)
 
     @property
     def acting(self) -> dict[str, str]:
-        """The one member by which a body names who orders (A30)."""
+        """The one member of a request body that names the user who orders (A30)."""
         return acting(self.user_platform_id, self.user_reference_id)
 
     def __str__(self) -> str:

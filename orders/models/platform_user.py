@@ -1,4 +1,4 @@
-"""The users of the platform: who orders, reschedules and cancels there (§2.5)."""
+"""The users of the platform, who order, reschedule and cancel there (§2.5)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,21 +12,22 @@ from crm_sync.models.problem import ProblemField
 
 
 def acting(platform_id: str, reference: str) -> dict[str, str]:
-    """Return the one member by which a body names a user: its reference where it has no id (A34).
+    """Return the one member of a body that names a user: the reference if there is no id (A34).
 
-    Both at once, and neither, are refused.
+    The platform refuses a body with both members, and a body without any.
     """
     return {"userId": platform_id} if platform_id else {"userReferenceId": reference}
 
 
 class PlatformUser(models.Model):
-    """The mirror of one user of the platform, and the account of ours that is the same person.
+    """The mirror of one user of the platform, and our account of the same person.
 
-    A gone one stays as long as orders or placements name it; else `KEEP_DAYS` says how long.
+    A user who is gone remains while orders or placements name them. Otherwise `KEEP_DAYS` limits
+    how long.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    # "" only for one that is not stored: the platform gives its reference and no id.
+    # "" only if the row is not stored: the platform gave a reference and no id.
     platform_id = models.CharField("id", max_length=255)
     user_reference_id = models.CharField("reference", max_length=255, blank=True, default="")
     name = models.CharField(max_length=255, blank=True, default="")
@@ -68,23 +69,23 @@ class PlatformUser(models.Model):
 
     @property
     def key(self) -> str:
-        """The reference, or the id where it has none."""
+        """The reference, or the id if there is none."""
         return self.user_reference_id or self.platform_id
 
     @property
     def acting(self) -> dict[str, str]:
-        """The one member by which a body names who acts (A34)."""
+        """The one member of a request body that names the acting user (A34)."""
         return acting(self.platform_id, self.user_reference_id)
 
 
 @dataclass(frozen=True)
 class Who:
-    """A user of the platform as people know one.
+    """A user of the platform, as shown to people.
 
     Attributes:
-        key: the reference, or the id where it has none; "" for nobody.
-        name: "" where we know none.
-        note: "gone" or "not known here"; "" where there is nothing to say.
+        key: the reference, or the id if there is none; "" for nobody.
+        name: "" if it is unknown.
+        note: "gone", "not known here" or "".
         pk: of its `PlatformUser`, if there is one.
     """
 
@@ -99,10 +100,10 @@ class Who:
 
     @classmethod
     def of(cls, user: PlatformUser | None, platform_id: str, reference: str = "") -> "Who":
-        """Return who a row means by an id and a reference.
+        """Return the user that a row names by an id and a reference.
 
         Args:
-            user: the one with this id, if we know one.
+            user: the user with this id, if we know one.
         """
         if user is not None:
             return cls(user.key, user.name, "gone" if user.gone_at else "", user.pk)
@@ -111,11 +112,11 @@ class Who:
 
 
 def named_user(related_name: str) -> "models.ForeignObject[Any, Any]":
-    """Return the relation of a row to the user that its column `user_platform_id` names.
+    """Return the relation of a row to the user in its column `user_platform_id`.
 
-    It has no column of its own: a row may name a user before any read has shown that one, so a
-    foreign key would have nothing to point to. Load it by `prefetch_related`, which gives None for
-    a user that is not known; without that, such a one raises DoesNotExist.
+    It has no column of its own. A row may name a user before any read has shown that user, so a
+    foreign key would point to nothing. Load it by `prefetch_related`, which gives None for an
+    unknown user. Without that, an unknown user raises DoesNotExist.
     """
     return models.ForeignObject(
         PlatformUser,
@@ -130,10 +131,10 @@ def named_user(related_name: str) -> "models.ForeignObject[Any, Any]":
 
 
 class UserList(DueModel):
-    """How far the platform's list of users is read in a workspace; `due_at`: the next page.
+    """How far a workspace's list of users was read. The next page is read at `due_at`.
 
-    Pages may shift while they are read, so a walk may miss somebody. Gone is who is missing in two
-    complete walks, one after the other.
+    Pages may shift while they are read, so a walk may miss a user. A user is gone if they are
+    missing in two complete walks in a row.
     """
 
     workspace = models.OneToOneField(

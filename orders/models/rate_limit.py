@@ -1,4 +1,4 @@
-"""How fast the orders of a workspace are read."""
+"""The rate at which the orders of a workspace are read."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from orders.models.order import EPOCH
 
 
 class RateLimit(models.Model):
-    """One row for a workspace, which all workers share; see `orders.reads.read_limit`."""
+    """One row per workspace, shared by all workers; see `orders.reads.read_limit`."""
 
     workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
     paid_until = models.DateTimeField(

@@ -1,4 +1,4 @@
-"""The timeline of an order: every fact that we learned of it, and when it happened."""
+"""The timeline of an order: every fact that we learned about it, and when it happened."""
 
 from django.db import models
 from django.utils import timezone
@@ -9,15 +9,15 @@ from orders.models.order import Order
 
 
 class StatusChange(models.Model):
-    """One line of the timeline; all but `news` and `created_at` is written once (S10).
+    """One line of the timeline. Only `news` and `created_at` are written more than once (S10).
 
-    `previous` and `new` are values, worded where they are shown: a status or an action of the
-    platform, a moment or a day in ISO 8601, the id of a photographer, a product. They are ""
-    where there was none.
+    `previous` and `new` are values, which the pages put into words: a status or an action of the
+    platform, a moment or a day in ISO 8601, the id of a photographer, a product. They are "" if
+    there was no value.
     """
 
     class Fact(models.TextChoices):
-        """What changed."""
+        """The kind of fact that changed."""
 
         ORDER_STATUS = "ORDER_STATUS", "Order status"
         ASSIGNMENT_STATUS = "ASSIGNMENT_STATUS", "Assignment status"
@@ -28,7 +28,7 @@ class StatusChange(models.Model):
         MATERIALS = "MATERIALS", "Materials"
 
     class Source(models.TextChoices):
-        """How we learned of it."""
+        """The way in which we learned of the fact."""
 
         CALLBACK = "CALLBACK", "Callback"
         READ = "READ", "Read from the platform"
@@ -41,8 +41,8 @@ class StatusChange(models.Model):
     fact = models.CharField(max_length=20, choices=Fact)
     previous = models.CharField(max_length=255, blank=True, default="")
     new = models.CharField(max_length=255, blank=True, default="")
-    # What belongs to the value: the name that a photographer had then, since an event names the id
-    # alone (§6.3), or the visual type of a product.
+    # A name for the value: the name that a photographer had then, since an event contains only the
+    # id (§6.3), or the visual type of a product.
     previous_name = models.CharField(max_length=255, blank=True, default="", db_default="")
     new_name = models.CharField(max_length=255, blank=True, default="", db_default="")
     occurred_at = models.DateTimeField(help_text="By the platform's clock")
@@ -56,20 +56,20 @@ class StatusChange(models.Model):
         default=False, help_text="True: something newer was known when it came"
     )
     created_at = models.DateTimeField(default=timezone.now)
-    # What people are told about it; NULL keeps all others out of the index.
+    # The news for people. The index contains only lines that are not NULL.
     news = models.CharField(max_length=10, choices=News, null=True, editable=False)
 
     class Meta:
         constraints = [
-            # A replay adds nothing: the digest is that of the event, which names its assignment.
+            # A replay adds nothing: the digest is the event's, and the event names its assignment.
             models.UniqueConstraint(fields=["order", "fact", "digest"], name="one_line_per_event")
         ]
         indexes = [
             # The order page shows the timeline by the platform's clock.
             models.Index(fields=["order", "occurred_at"], name="timeline"),
-            # "Does anything move?" looks at the newest lines of all orders.
+            # "Does anything move?" reads the newest lines of all orders.
             models.Index(fields=["created_at"], name="timeline_newest"),
-            # "What happened since then?" It has all that the answer needs of a line.
+            # "What happened since then?" The index contains every column that the answer needs.
             models.Index(
                 fields=["news", "created_at", "order", "assignment", "occurred_at"],
                 name="timeline_news",

@@ -1,7 +1,7 @@
 """Pure: the statuses of orders and assignments and the moves between them (§3), as data.
 
-A status is stored as the plain string that came (A28): the choices here name the ones that we know
-and never stop another one.
+A status is stored as the plain string that was received (A28). The choices name the statuses that
+we know, and do not prevent others.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ START = ""  # "(start)" in §3: before the first status, or before we know it
 
 
 class OrderStatus(TextChoices):
-    """§3.1."""
+    """The statuses of an order (§3.1)."""
 
     PLACED = "PLACED", "Placed"
     IN_PROGRESS = "IN_PROGRESS", "In progress"
@@ -22,7 +22,7 @@ class OrderStatus(TextChoices):
 
 
 class AssignmentStatus(TextChoices):
-    """§3.2."""
+    """The statuses of an assignment (§3.2)."""
 
     CREATED = "CREATED", "Created"
     PHOTOGRAPHER_ASSIGNED = "PHOTOGRAPHER_ASSIGNED", "Photographer assigned"
@@ -56,8 +56,8 @@ PHOTO_TRANSITIONS: Table = {
     _A.IN_PRODUCTION: frozenset({_A.DELIVERED, _A.CANCELLED}),
 }
 
-# §3.2, document products. Under which conditions they are cancelled is not shown, only that
-# CANCELLED is terminal for all assignments: taken as for photos (A48).
+# §3.2, document products. It does not show when they can be cancelled, only that CANCELLED is
+# terminal for all assignments. We assume the same as for photos (A48).
 DOCUMENT_TRANSITIONS: Table = {
     START: frozenset({_A.CREATED}),
     _A.CREATED: frozenset({_A.ACTION_REQUIRED, _A.IN_PROCESS, _A.CANCELLED}),
@@ -71,7 +71,7 @@ ASSIGNMENT_TERMINAL: frozenset[str] = frozenset({_A.DELIVERED, _A.CANCELLED})
 
 
 def assignment_tables(assignment_type: str) -> tuple[Table, ...]:
-    """Return the table that an assignment of this type follows, both while the type is unknown."""
+    """Return the table for an assignment of this type, or both tables if the type is unknown."""
     if not assignment_type:
         return PHOTO_TRANSITIONS, DOCUMENT_TRANSITIONS
     return (DOCUMENT_TRANSITIONS if assignment_type == DOCUMENT else PHOTO_TRANSITIONS,)
@@ -83,12 +83,12 @@ def is_listed(previous: str, new: str, *tables: Table) -> bool:
 
 
 def may_cancel(status: str) -> bool:
-    """Return whether §3.1 lets an order in this status be cancelled."""
+    """Return whether §3.1 allows to cancel an order in this status."""
     return OrderStatus.CANCELLED in ORDER_TRANSITIONS.get(status, ())
 
 
 def may_reschedule(status: str, assignment_type: str) -> bool:
-    """Return whether §3.2 lets an assignment in this status be rescheduled (A49)."""
+    """Return whether §3.2 allows to reschedule an assignment in this status (A49)."""
     tables = assignment_tables(assignment_type)
     return is_listed(status, AssignmentStatus.RESCHEDULE_IN_PROCESS, *tables)
 
@@ -99,7 +99,7 @@ def is_nudge(previous: str, new: str) -> bool:
 
 
 def is_reachable(previous: str, new: str, *tables: Table) -> bool:
-    """Return whether listed moves lead from one to the other: a read skips moves."""
+    """Return whether listed moves lead from one status to the other. A read may skip moves."""
     for table in tables:
         reached, edge = {previous}, {previous}
         while edge:
@@ -111,7 +111,7 @@ def is_reachable(previous: str, new: str, *tables: Table) -> bool:
 
 
 def shown(status: str, choices: type[TextChoices]) -> str:
-    """Return the status for a person; of one that we do not know the raw word (A28)."""
+    """Return the status for people, or the raw word of an unknown status (A28)."""
     if not status:
         return "Not known yet"
     if status in choices.values:

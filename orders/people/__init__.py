@@ -1,1 +1,1 @@
-"""What happened lately, told to those who want to hear of it."""
+"""People: their news, mails, settings and time zones, and how they are found and removed."""

@@ -1,4 +1,4 @@
-"""What happened in some time that a person wants to hear of and may see."""
+"""The news of some period that a person wants and may see."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from orders.models.news import News
 from orders.models.statuses import ORDER_TERMINAL
 
 Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
-ORDER, PLACEMENT = "orders.order", "orders.placement"  # whose page shows it
+ORDER, PLACEMENT = "orders.order", "orders.placement"  # the models whose pages show it
 RANK = {kind: number for number, kind in enumerate(News)}
 UNCERTAIN = Value(News.UNCERTAIN.value)
 NAMES = ("platform_id", "object_reference_id", "real_estate_property__title")
@@ -24,7 +24,7 @@ OF_ORDER = ("order_id", *(f"order__{name}" for name in NAMES))
 
 @dataclass(frozen=True)
 class NewsFilter:
-    """Selects news: for one person, of some kinds, learned of between two moments."""
+    """Selects news for one person, of some kinds, that we learned between two moments."""
 
     person: User
     kinds: Collection[News]
@@ -33,18 +33,18 @@ class NewsFilter:
     until: datetime
 
     def within(self, column: str) -> Q:
-        """Select the rows of its time by a column."""
+        """Return the condition for rows whose column is in the period."""
         return Q(**{f"{column}__gt": self.after, f"{column}__lte": self.until})
 
 
 @dataclass(frozen=True)
 class Happening:
-    """One line: an order or a placement, and the last time that this became of it.
+    """One line: an order or a placement, and the last time that this happened to it.
 
     Attributes:
-        at: by the platform's clock; by ours where no clear answer came.
+        at: by the platform's clock, or by ours if no clear answer came.
         model, key: the row whose page shows it.
-        order: the platform's id of the order, "" where it is not known whether there is one.
+        order: the platform's id of the order, "" if it is unknown whether there is one.
         reference, title: of the property.
     """
 
@@ -58,14 +58,14 @@ class Happening:
 
     @property
     def name(self) -> str:
-        """What people know it by: title and reference of the property, else the order."""
+        """The name for people: title and reference of the property, else the order."""
         if self.title and self.reference:
             return f"{self.title} ({self.reference})"
         return self.title or self.reference or f"Order {self.order}"
 
 
 def happenings(wanted: NewsFilter, *, limit: int) -> list[Happening]:
-    """Return the most urgent ones, of these the newest first; four queries, each bounded."""
+    """Return the most urgent news first, and within a kind the newest. Four bounded queries."""
     found = [
         *_each(ORDER, _changes(wanted, limit)),
         *_each(PLACEMENT, _placements(wanted, limit)),
@@ -76,7 +76,7 @@ def happenings(wanted: NewsFilter, *, limit: int) -> list[Happening]:
 
 
 def counts(wanted: NewsFilter) -> dict[News, int]:
-    """Return how many orders and placements each kind is about; three queries."""
+    """Return the number of orders and placements for each kind. Three queries."""
     numbers = dict.fromkeys(News, 0)
     lines = _lines(wanted).order_by().values_list("news")
     for kind, number in lines.annotate(Count("order", distinct=True)):
@@ -88,7 +88,7 @@ def counts(wanted: NewsFilter) -> dict[News, int]:
 
 
 def with_news(wanted: NewsFilter) -> Q:
-    """Select the orders with news in their timeline."""
+    """Return the condition for orders with news in their timeline."""
     return Q(pk__in=_lines(wanted).values("order"))
 
 
@@ -98,10 +98,10 @@ def _each(model: str, rows: Rows) -> Iterator[Happening]:
 
 
 def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
-    """The lines of the timeline with this news, without actions that are no longer required."""
+    """Return the timeline lines with this news, without actions that are no longer required."""
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
-    # No join: it would look up the assignment of every line.
+    # No join, because it would read the assignment of every line.
     waiting = agent_lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
@@ -117,7 +117,8 @@ def _changes(wanted: NewsFilter, limit: int) -> Rows:
     lines = _lines(wanted).values("news", "order_id").annotate(last=Max("occurred_at"))
     newest = lines.order_by(urgency, "-last", "-order_id").values_list("news", "last", "order_id")
     found = list(newest[:limit])
-    # Named only then: to group thousands of lines by their titles would take three times as long.
+    # The names are loaded afterwards: grouping thousands of lines by title takes three times as
+    # long.
     rows = Order.objects.filter(pk__in={key for *_, key in found}).values_list("pk", *NAMES)
     names = {key: rest for key, *rest in rows}
     return [(news, last, key, *names[key]) for news, last, key in found]

@@ -1,15 +1,16 @@
-"""Mail to each person who wants it, once in a quarter of an hour at most; the row is the queue.
+"""Mail to each person who wants it, at most once in a quarter of an hour. The row is the queue.
 
-Nothing is queued when something happens, because the timeline has it anyway. A row of
-`PersonSettings` says from when on a mail may go (`due_at`) and what was told already (`told_until`,
-the watermark, by the moment at which we learned of it). Whoever claims it sends what came after the
-watermark and then moves it.
+Nothing is queued when something happens, because the timeline already has it. A row of
+`PersonSettings` holds the time from which a mail may be sent (`due_at`) and the watermark
+(`told_until`), by the moment at which we learned of something. The worker that claims the row sends
+the news after the watermark and then moves the watermark.
 
-At least once: a worker that dies between sending and the watermark leaves `telling_until`, and the
-next one sends the same again, with the same Message-ID. A mail twice is better than none (I33).
+At least once: if a worker dies between sending and moving the watermark, `telling_until` remains,
+and the next worker sends the same mail again, with the same Message-ID. A mail twice is better than
+none (I33).
 
-A transaction commits what it learned later than the moment that it wrote there. So a mail is about
-what is `SETTLES` old or older: longer than a transaction of ours takes, and clocks differ.
+A transaction commits later than the moment that it wrote in its rows. So a mail contains only news
+that is at least `SETTLES` old. That is longer than our transactions take and our clocks differ.
 """
 
 from collections.abc import Sequence
@@ -36,34 +37,35 @@ from orders.people.news_mail import written
 
 QUEUE = "notices"
 EVERY = timedelta(minutes=15)  # from one mail to the next
-LOOK_AGAIN = timedelta(minutes=3)  # after what happened was nothing for this person
+LOOK_AGAIN = timedelta(minutes=3)  # after a check that found no news for this person
 SETTLES = timedelta(minutes=2)  # a minute for clocks that differ, and one for a transaction
-OLDEST = timedelta(days=14)  # what is older is no news: after a mail server was away for so long
+OLDEST = timedelta(days=14)  # older events are not mailed, if a mail server fails for so long
 LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + leases.LEASE
-AT_ONCE = 4  # mails
-LINES = 50  # of a mail; the rest is a number
+AT_ONCE = 4  # mails sent at the same time
+LINES = 50  # lines in a mail, which only counts the others
 
 
 class NoticeOutcome(StrEnum):
-    """What became of the mail to a person."""
+    """The outcome of the mail to a person."""
 
     SENT = "sent"
     NO_NEWS = "no news"  # for this person
     CHANGED = "changed meanwhile"
-    PUT_OFF = "put off"  # the mail server took nothing
+    PUT_OFF = "put off"  # the mail server did not accept it
 
 
 def rows(now: datetime) -> QuerySet[PersonSettings]:
-    """Return the settings of those for whom something was learned that was not told yet."""
+    """Return the settings of people with news that was not mailed yet."""
     if not mails_are_sent():
         return people().none()
     return people().filter(_has_news(now - SETTLES) | Q(told_until__gt=now))
 
 
 def people() -> QuerySet[PersonSettings]:
-    """Return all rows, with a workspace as every queue has one.
+    """Return all rows with a workspace, because every queue needs one.
 
-    People belong to none: the slots of the first one are theirs. Without any nothing happens.
+    People belong to no workspace, so they use the slots of the first one. Without any workspace,
+    nothing happens.
     """
     first = Workspace.objects.order_by("pk").values("pk")[:1]
     return PersonSettings.objects.annotate(workspace_id=Subquery(first))
@@ -96,7 +98,7 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
         with permits.away():
             mail.send()
     except (OSError, SMTPException) as error:
-        # The next try also has what happened since.
+        # The next try also contains later news.
         queues.put_off(claim, problem=problem_of(error), telling_until=None)
         return NoticeOutcome.PUT_OFF
     _told(claim, until, due_at=now + EVERY, mailed_at=now)
@@ -129,7 +131,7 @@ def _can_be_told(person: User) -> bool:
 
 
 def _has_news(until: datetime) -> Q:
-    """Select the people with news that they want after their watermark, of anybody's orders."""
+    """Return the condition for people with wanted news after their watermark, of any order."""
     after = OuterRef("told_until")
     found = Q()
     for kind in News:

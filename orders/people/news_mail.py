@@ -13,7 +13,7 @@ from crm_sync.mail import message
 from orders.models.news import News
 from orders.people.happenings import Happening
 
-# Of one, and of several.
+# Singular and plural.
 WORDS: Mapping[News, tuple[str, str]] = {
     News.UNCERTAIN: ("is uncertain", "are uncertain"),
     News.ACTION: ("needs action", "need action"),
@@ -31,19 +31,19 @@ def written(
     since: datetime,
     zone: ZoneInfo,
 ) -> EmailMessage:
-    """Return the mail; the same content has the same Message-ID, so that a copy can be told.
+    """Return the mail. The same content has the same Message-ID, which identifies a copy.
 
     Args:
         found: the lines that it shows.
-        numbers: how many there are of each kind.
-        since: what happened after it is in the mail.
+        numbers: the number of news of each kind.
+        since: the mail contains what happened after it.
     """
     subject, body = subject_of(numbers), body_of(found, numbers, since=since, zone=zone)
     return message(subject, body, [to])
 
 
 def subject_of(numbers: Mapping[News, int]) -> str:
-    """Say what and how many, the most urgent first: "Orders: 1 is uncertain, 3 need action"."""
+    """Return the numbers, the most urgent first: "Orders: 1 is uncertain, 3 need action"."""
     parts = [f"{numbers[kind]} {_words(kind, numbers[kind])}" for kind in News if kind in numbers]
     return f"Orders: {', '.join(parts)}"
 
@@ -55,7 +55,7 @@ def body_of(
     since: datetime,
     zone: ZoneInfo,
 ) -> str:
-    """Return the lines under what became of them, each with its moment and its page."""
+    """Return the lines grouped by kind, each with its moment and its page."""
     with timezone.override(zone):
         lines = [f"What happened since {local_time(since)}:", ""]
         for kind in News:

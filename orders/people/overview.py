@@ -17,7 +17,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class New:
-    """What is new: the first few, whether there are more, and since and until when."""
+    """The first few news, whether there are more, and the period that they cover."""
 
     found: Sequence[Happening]
     is_more: bool
@@ -35,14 +35,14 @@ def new_to(person: User, *, now: datetime) -> New | None:
 
 
 def orders_new_to(person: User, *, now: datetime) -> Q:
-    """Select the orders with news for this person."""
+    """Return the condition for orders with news for this person."""
     return with_news(filter_of(person, now=now))
 
 
 def filter_of(person: User, *, now: datetime) -> NewsFilter:
-    """All four kinds, of the orders that the person chose for mails: by default only their own.
+    """Return a filter for all four kinds, of the orders chosen for mails (by default one's own).
 
-    Nothing is older than two weeks, or than the account.
+    Nothing is older than two weeks, or older than the account.
     """
     mine = settings_of(person)
     since = max(mine.seen_until or person.date_joined, now - OLDEST)

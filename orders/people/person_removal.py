@@ -1,6 +1,7 @@
-"""Removes a person from all that is stored here, and marks whom no read may store again (S23).
+"""Removes a person from everything stored here, and marks them against later reads (S23).
 
-Their contacts are blanked whole; then all that our apps store is searched (`crm_sync.forgetting`).
+Their contacts are blanked completely. Then everything that our apps store is searched
+(`crm_sync.forgetting`).
 """
 
 from datetime import datetime
@@ -19,9 +20,9 @@ from orders.people.person_search import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Pe
 
 
 def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
-    """Blank what is stored of a person, each row in a transaction of its own; return where it was.
+    """Blank the stored data of a person, each row in its own transaction. Return the places.
 
-    What is left is among them. A dry run returns the same places, and changes nothing.
+    The places include data that remains. A dry run returns the same places and changes nothing.
     """
     write = not dry_run
     if write:
@@ -35,7 +36,7 @@ def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
 
 
 def _mark(person: Person, now: datetime) -> None:
-    """Mark them before anything is blanked: a read may come in between."""
+    """Mark the person before anything is blanked, because a read may happen in between."""
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         forgotten_people.remember(workspace_id, forgotten_people.PHOTOGRAPHER, platform_id, now=now)
     rows = PlatformUser.objects.filter(pk__in=person.keys(USER))
@@ -44,7 +45,7 @@ def _mark(person: Person, now: datetime) -> None:
 
 
 def _contacts(person: Person) -> dict[Column, list[int]]:
-    """Return the rows that are blanked whole in the columns of contacts; others are searched."""
+    """Return the rows that are blanked completely, by contact column. Other rows are searched."""
     found: dict[Column, list[int]] = {
         (PlatformUser, name): list(person.keys(USER)) for name in CONTACT
     }
@@ -57,7 +58,7 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
 
 
 def _blank_contacts(person: Person, *, write: bool) -> list[Mention]:
-    """Blank users and photographers whole: their language and country say who it is, too."""
+    """Blank users and photographers completely: language and country can identify them, too."""
     users = PlatformUser.objects.filter(pk__in=person.keys(USER))
     found = [
         Mention(
@@ -77,20 +78,20 @@ def _blank_contacts(person: Person, *, write: bool) -> list[Mention]:
             said = ", ".join(str(row.photographer.get(name) or "") for name in CONTACT)
             found.append(Mention("photographer of an assignment", row.pk, [said], is_left=False))
             if write:
-                # Only as long as it is the same person.
+                # Only if it is still the same person.
                 mine = _assignments(workspace_id, platform_id).filter(pk=row.pk)
                 mine.update(photographer={"id": platform_id})
     return found
 
 
 def _assignments(workspace_id: int, platform_id: str) -> QuerySet[Assignment]:
-    # Ids are kept as texts (A7).
+    # Ids are stored as texts (A7).
     mine = Assignment.objects.filter(workspace_id=workspace_id)
     return mine.filter(photographer__id=platform_id)
 
 
 def _blank_documents(person: Person, *, write: bool) -> list[Mention]:
-    """Blank photographers in the documents of orders, where a single name says who it is, too."""
+    """Blank photographers in the documents of orders, where a name alone can identify them, too."""
     found = []
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         marks = frozenset({forgotten_people.digest(forgotten_people.PHOTOGRAPHER, platform_id)})
@@ -108,7 +109,7 @@ def _blank_documents(person: Person, *, write: bool) -> list[Mention]:
 
 
 def _close_accounts(person: Person, *, write: bool) -> list[Mention]:
-    """Blank our own accounts; the log names the account by its key, which now says nothing."""
+    """Blank our own accounts. The log names an account by its key, which now reveals nothing."""
     rows = list(User.objects.filter(pk__in=person.keys(ACCOUNT)))
     if write:
         for row in rows:

@@ -1,7 +1,8 @@
-"""Finds of whom something is stored, by an e-mail, a phone or a whole name (S23).
+"""Finds the stored records of a person by an e-mail, a phone or a whole name (S23).
 
-An e-mail is of one person. A name may be of several, and an office has one phone: who shares one of
-these and is otherwise different may be somebody else, so nobody is guessed.
+An e-mail belongs to one person. Several people may have the same name, and an office has one phone.
+A record that shares one of these and differs otherwise may belong to somebody else, so nobody is
+guessed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,8 +25,8 @@ class PersonRecord:
     Attributes:
         what: which of the three, in words.
         key: of the user or the account; workspace and id of a photographer.
-        certain: e-mails and user names, folded: nobody else has them.
-        names: `phones`: folded; others may have them too.
+        certain: folded e-mails and user names, which nobody else has.
+        names, phones: folded; other people may have the same.
     """
 
     what: str
@@ -36,22 +37,22 @@ class PersonRecord:
 
     @property
     def mails(self) -> set[str]:
-        """The e-mails: a person has one, and a user name besides."""
+        """The e-mails. A person has one, and also a user name."""
         return {one for one in self.certain if "@" in one}
 
     @property
     def shared(self) -> set[str]:
-        """What others may have too."""
+        """The values that other people may have, too."""
         return self.names | self.phones
 
     def add(self, other: "PersonRecord") -> None:
-        """Take over all that is known of the same person."""
+        """Add the values of another record of the same person."""
         self.certain |= other.certain
         self.names |= other.names
         self.phones |= other.phones
 
     def differs(self, other: "PersonRecord") -> bool:
-        """Return whether two records show something that one person has once."""
+        """Return whether two records differ in a value that a person has only once."""
         pairs = ((self.mails, other.mails), (self.names, other.names))
         return any(a and b and a.isdisjoint(b) for a, b in pairs)
 
@@ -64,13 +65,13 @@ USER, PHOTOGRAPHER, ACCOUNT = "platform user", "photographer", "account"
 
 @dataclass
 class Person:
-    """Who is meant.
+    """The person who is meant.
 
     Attributes:
-        words: what is looked for, folded: e-mails, phones, whole names.
-        not_looked_for: what is known of them too, but is too short or somebody else's as well.
-        records: theirs.
-        others: those who share a name or a phone and may be somebody else.
+        words: the folded search terms: e-mails, phones, whole names.
+        not_looked_for: known values that are too short, or that other people have as well.
+        records: the records of the person.
+        others: records that share a name or a phone and may belong to somebody else.
     """
 
     words: set[str]
@@ -79,15 +80,15 @@ class Person:
     others: list[PersonRecord]
 
     def keys(self, what: str) -> set[Any]:
-        """Return the keys of their records of one kind."""
+        """Return the keys of the person's records of one kind."""
         return {one.key for one in self.records if one.what == what}
 
 
 def find(words: Iterable[str]) -> Person:
-    """Return who is named by an e-mail, a phone or a whole name, in any case and composition.
+    """Return the person with an e-mail, a phone or a whole name, in any case and composition.
 
     Raises:
-        ValueError: a word does not tell who is meant, or several people share it.
+        ValueError: a word does not identify a person, or several people share it.
     """
     asked = {folded(word) for word in words}
     for problem in filter(None, map(fault, sorted(asked))):
@@ -96,7 +97,7 @@ def find(words: Iterable[str]) -> Person:
     mails = {word for word in asked if "@" in word}
     phones = {word for word in asked if is_phone(word)}
     whole, left = PersonRecord("", None, set(mails), asked - mails - phones, phones), records
-    # Without an e-mail the first is as good as any: those who are somebody else are refused below.
+    # Without an e-mail, begin with any match. Matches of other people are refused below.
     mine = [] if mails else [one for one in left if one.shared & asked][:1]
     while mine or (mine := _same(left, whole)):
         for one in mine:
@@ -115,7 +116,7 @@ def find(words: Iterable[str]) -> Person:
 
 
 def _same(left: list[PersonRecord], whole: PersonRecord) -> list[PersonRecord]:
-    """Return who has an e-mail of theirs, else who shares what nobody has who is somebody else."""
+    """Return records with an e-mail of the person, else records that share an unambiguous value."""
     if found := [one for one in left if one.certain & whole.certain]:
         return found
     doubtful = set()

@@ -1,4 +1,4 @@
-"""The choices of a person: mails, whose orders, and the time zone."""
+"""The settings of a person: mails, the orders that they are about, and the time zone."""
 
 import zoneinfo
 from collections.abc import Collection
@@ -12,12 +12,12 @@ from orders.models import PersonSettings
 from orders.models.news import News
 from orders.models.person_settings import switch_of
 
-OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # of zones that have a better one
-TRIES = 8  # while another form of the same person is saved
+OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # prefixes of second names of time zones
+TRIES = 8  # tries if another form of the same person is saved at the same time
 
 
 def settings_of(person: User) -> PersonSettings:
-    """Return what the person has chosen; what holds without a choice where there is no row."""
+    """Return the settings of the person, or the default settings if there is no row."""
     return PersonSettings.objects.filter(person=person).first() or PersonSettings(person=person)
 
 
@@ -31,10 +31,10 @@ def time_zones() -> tuple[str, ...]:
 def choose(
     person: User, *, kinds: Collection[News], only_mine: bool, time_zone: str, now: datetime
 ) -> None:
-    """Write the choices; what happened while the person wanted no mail is never mailed.
+    """Write the choices. Events from a time in which the person wanted no mail are never mailed.
 
     Args:
-        time_zone: one of `time_zones()`; "" for that of the installation.
+        time_zone: one of `time_zones()`, or "" for the zone of the installation.
     """
     columns: dict[str, Any] = {switch_of(kind): kind in kinds for kind in News}
     columns |= {"only_mine": only_mine, "time_zone": time_zone}
@@ -45,7 +45,7 @@ def choose(
         if kinds and is_off:
             columns |= {"due_at": now, "told_until": now, "attempts": 0}
         elif not kinds:
-            # A worker that is at it keeps its lease, and its result finds no watermark to move.
+            # A worker that is sending has its lease until the end, but finds no watermark to move.
             columns |= {"due_at": None, "told_until": None, "telling_until": None, "problem": ""}
         if mine.filter(told_until__isnull=is_off).update(**columns):
             return
@@ -53,6 +53,6 @@ def choose(
 
 
 def dismiss(person: User, *, until: datetime) -> None:
-    """Note that the person has seen the news on the overview until this moment."""
+    """Record that the person has seen the news on the overview until this moment."""
     PersonSettings.objects.get_or_create(person=person)
     PersonSettings.objects.filter(person=person).update(seen_until=until)

@@ -1,4 +1,4 @@
-"""Each page in the time zone that its reader chose, else in that of the installation."""
+"""Shows each page in the time zone of its reader, else in the zone of the installation."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def in_own_zone(respond: Respond) -> Respond:
-    """A middleware: make the reader's zone the current one while the page is made.
+    """Make the reader's zone the current one while a page is made; a middleware.
 
-    One query for who is logged in, none for a callback or anybody else.
+    One query if somebody is logged in. None for a callback or an anonymous request.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:

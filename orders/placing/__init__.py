@@ -1,1 +1,1 @@
-"""Orders are placed, settled and changed: what is sent. No reading of others."""
+"""Placing, settling and changing orders: everything that is sent. It reads no other orders."""

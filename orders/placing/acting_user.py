@@ -1,4 +1,4 @@
-"""Which user of the platform acts: named by platform id or by our own reference (§2.5, A34)."""
+"""Finds the acting user of the platform, by platform id or by our own reference (§2.5, A34)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,10 +21,10 @@ Item = dict[str, Any]
 
 
 def proposed_user(workspace: Workspace, account: User) -> PlatformUser | None:
-    """Return who acts for an account of ours: the user that is tied to it and is not gone.
+    """Return the user who acts for an account: a user who is tied to it and not gone.
 
-    Of several the one that a person tied comes first, then the one that we know for longest. Where
-    none is tied to it, and the workspace has one user only, it is that one.
+    If there are several, a user tied by a person comes first, then the user known for longest. If
+    no user is tied to it and the workspace has only one user, that user is returned.
     """
     there = PlatformUser.objects.filter(workspace=workspace, gone_at=None)
     tied = there.filter(account=account).order_by("-is_tied_by_hand", "pk").first()
@@ -37,15 +37,16 @@ def proposed_user(workspace: Workspace, account: User) -> PlatformUser | None:
 def find_user(workspace: Workspace, name: str) -> PlatformUser:
     """Return the user whose platform id, or else whose `userReferenceId`, is `name`.
 
-    The mirror is asked first. Only where it does not know the name, or knows it as gone, the list
-    of the platform is read: all pages, since it cannot be filtered (§4.6). What was read is kept.
+    The mirror is searched first. The platform's list is read only if the mirror does not know the
+    name or the user is gone: all pages, since it cannot be filtered (§4.6). The users found are
+    stored.
 
     Returns:
-        the user; one of which only the reference is known is not stored. Where the platform does
-        not let us read the list, the name is taken for a reference: the platform decides (A34).
+        the user, which is not stored if only the reference is known. If the platform does not let
+        us read the list, the name is used as a reference, and the platform decides (A34).
 
     Raises:
-        NoSuchChoice: nobody has that id or reference.
+        NoSuchChoice: no user has that id or reference.
         SyncError: the platform did not answer well.
     """
     known = _known(workspace, name, gone_at=None)
@@ -63,12 +64,12 @@ def find_user(workspace: Workspace, name: str) -> PlatformUser:
 
 
 def who_acts(workspace_id: int, body: Mapping[str, Any]) -> Who:
-    """Return whom a body or a document names by `userId` or `userReferenceId`, from the mirror."""
+    """Return the user in `userId` or `userReferenceId` of a body or document, from the mirror."""
     return who_act(workspace_id, [body])[0]
 
 
 def who_act(workspace_id: int, bodies: Iterable[Mapping[str, Any]]) -> list[Who]:
-    """Return whom each of these bodies names, by the id or else by the reference; one query."""
+    """Return the user of each body, by the id, else by the reference. One query."""
     named = [
         (str(body.get("userId") or ""), str(body.get("userReferenceId") or "")) for body in bodies
     ]
@@ -91,7 +92,7 @@ def _known(workspace: Workspace, name: str, **where: Any) -> PlatformUser | None
 
 
 def _without_id(workspace: Workspace, name: str, items: Sequence[Item]) -> PlatformUser:
-    """Return a user of which the list tells the reference and no id that we can keep.
+    """Return a user from the list whose entry has the reference and no id that we can store.
 
     Raises:
         NoSuchChoice: the list has no such user.

@@ -1,6 +1,6 @@
 """Reschedule and cancel an order, as a user of the platform (§4.4, A34).
 
-Each call is written to a `ChangeRequest` before it goes out, and its outcome afterwards.
+Each call is written to a `ChangeRequest` before it is sent, and its outcome afterwards.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from orders.placing.failures import AlreadySent, KeyReused, NoSuchChoice, Outcom
 from orders.reads.read_schedule import SOON
 
 Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome
-WORDS = 2000  # characters of an answer that are kept
+WORDS = 2000  # characters of an answer that are stored
 
 
 def reschedule(
@@ -46,22 +46,22 @@ def reschedule(
     token: UUID | None = None,
     now: datetime,
 ) -> Order:
-    """Ask for another appointment: of one assignment, or of all that can be moved (A49).
+    """Request another appointment: for one assignment, or for all that can be moved (A49).
 
     Args:
         user: a platform user id or a userReferenceId.
         assignment: the platform's id of the assignment.
-        actor: who of our people asks for it.
-        program: what else asks for it, as the pages show it.
-        token: names this wish; a second call with the same one sends nothing.
+        actor: the person here who requests it.
+        program: the program that requests it, as the pages show it.
+        token: identifies this request. A second call with the same token sends nothing.
 
     Returns:
         the order as the mirror has it after the platform's answer.
 
     Raises:
-        NoSuchChoice: no such user or assignment; nothing was sent.
-        AlreadySent: a call with this token went out before; KeyReused where it said another thing.
-        OutcomeUnknown: no clear answer; the order is due for a read, which shows the outcome.
+        NoSuchChoice: no such user or assignment. Nothing was sent.
+        AlreadySent: a call with this token was sent before. KeyReused if it had another content.
+        OutcomeUnknown: no clear answer. The order is due for a read, which shows the outcome.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
     """
     body = reschedule_body(
@@ -83,7 +83,7 @@ def cancel(
     token: UUID | None = None,
     now: datetime,
 ) -> Order:
-    """Cancel the order; arguments, result and errors as for `reschedule`."""
+    """Cancel the order. Arguments, result and errors are as for `reschedule`."""
     body = cancel_body(order, user=user, reason=reason)
     client = order.workspace.client()
     by = {"asked_by": actor, "program": program}
@@ -99,7 +99,7 @@ def reschedule_body(
     proposed_at: datetime | None = None,
     reason: str = "",
 ) -> dict[str, Any]:
-    """The body of PUT /v1/orders/{id}/reschedule; reads the users, sends nothing."""
+    """Return the body of PUT /v1/orders/{id}/reschedule. Reads the users, sends nothing."""
     _check_assignment(order, assignment)
     body = cancel_body(order, user=user, reason=reason)
     if assignment is not None:
@@ -110,14 +110,14 @@ def reschedule_body(
 
 
 def cancel_body(order: Order, *, user: str, reason: str = "") -> dict[str, Any]:
-    """The body of PUT /v1/orders/{id}/cancel: exactly one of the two user fields (A34)."""
+    """Return the body of PUT /v1/orders/{id}/cancel, with one of the two user fields (A34)."""
     return find_user(order.workspace, user).acting | ({"reason": reason} if reason else {})
 
 
 def _check_assignment(order: Order, assignment: str | None) -> None:
     known_ids = Assignment.objects.filter(order=order).order_by("pk")
     ids = list(known_ids.values_list("platform_id", flat=True))
-    # Where we know none yet, the platform decides.
+    # If we know no assignment yet, the platform decides.
     if assignment is not None and ids and assignment not in ids:
         raise NoSuchChoice(f"{order} has no assignment {assignment!r}; there is: {', '.join(ids)}")
 
@@ -131,10 +131,10 @@ def _remember(
     token: UUID | None,
     now: datetime,
 ) -> ChangeRequest:
-    """Write down what is sent, and that the order is read soon even if this process ends.
+    """Store the request, and make the order due soon, even if this process ends.
 
-    Of two that come with one token at one moment the unique column lets one through, on both
-    databases; the state of the order would let both, as long as neither has an answer.
+    If two requests with one token arrive at one moment, the unique column accepts only one of them,
+    on both databases. The state of the order would allow both until one has an answer.
     """
     soon = now + timedelta(seconds=settings.CALL_DEADLINE) + SOON
     columns = {"order": order, "kind": kind, "body": body, "sent_at": now, **by}
@@ -152,7 +152,7 @@ def _remember(
 
 
 def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) -> Order:
-    """Make the call and mirror its answer; never repeated by a machine."""
+    """Make the call and mirror its answer. No machine repeats it."""
     order = request.order
     schedule.poll_soon(order.workspace_id, now=now)
     before = known(order)
@@ -168,7 +168,7 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
         raise OutcomeUnknown(f"it is not known whether {order} was changed: {error}") from error
     except (RejectedError, NotFoundError) as error:
         _end(request, Outcome.REFUSED, error)
-        ask_for(order, now=now)  # what we show of it may be out of date
+        ask_for(order, now=now)  # the mirror may be out of date
         raise
     except AuthError as error:
         _end(request, Outcome.NOT_DONE, error)
@@ -177,12 +177,12 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
     if isinstance(answer.document, dict):
         observe(before, answer, source=StatusChange.Source.LOCAL, now=now)
     else:
-        ask_for(order, now=now)  # done, but the answer does not say how the order stands now
+        ask_for(order, now=now)  # done, but the answer does not contain the order
     return Order.objects.get(pk=order.pk)
 
 
 def _end(request: ChangeRequest, outcome: str, error: SyncError | None = None) -> None:
-    """Write what came of it; of a refusal the platform's own words where it said some."""
+    """Store the outcome. For a refusal, store the platform's own words if there are any."""
     words = error.words or str(error) if error else ""
     mine = ChangeRequest.objects.filter(pk=request.pk)
     mine.update(outcome=outcome, words=words[:WORDS], ended_at=timezone.now())

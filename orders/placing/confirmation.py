@@ -1,4 +1,4 @@
-"""The one way to let workers place an order: page, API and command confirm it here (I9)."""
+"""The one way to let workers place an order. Page, API and command confirm it here (I9)."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ QUEUE = "placements"
 def confirm(
     rows: QuerySet[Placement], *, workspace_id: int, account: User | None = None, now: datetime
 ) -> int:
-    """Let a worker place each of these rows that is READY, once; return how many.
+    """Let a worker place each of these rows that is READY, once. Return their number.
 
     Args:
         rows: limited to the revision that was reviewed.
@@ -31,6 +31,6 @@ def confirm(
 
 
 def take_back(rows: QuerySet[Placement]) -> int:
-    """Withdraw the confirmations of rows that no worker has sent; return how many."""
+    """Withdraw the confirmations that no worker has sent yet. Return their number."""
     cleared = {"confirmed_at": None, "confirmed_by": None, "due_at": None, "problem": ""}
     return move(rows, State.CONFIRMED, to=State.READY, **cleared)

@@ -1,8 +1,8 @@
-"""What a worker does with a due placement: prepare it, send it once, or mark it uncertain (I9).
+"""A worker's steps for a due placement: prepare it, send it once, or mark it uncertain (I9).
 
-The one POST of an order is sent behind a conditional UPDATE from CONFIRMED to SENDING, which waits
-for the disk. If its outcome is unclear, no machine repeats it: the placement waits for the order
-that settles it (see `settlement`), or for a person.
+The one POST of an order is sent after a conditional UPDATE from CONFIRMED to SENDING, which waits
+for the disk. If its outcome is unclear, no machine repeats it. The placement then waits for the
+order that settles it (see `settlement`), or for a person.
 """
 
 import time
@@ -40,12 +40,12 @@ from properties.models import Property
 
 
 def work(claims: Sequence[Claim[Placement]], turn: Turn) -> list[PlacingOutcome]:
-    """Work on claimed placements; return the outcome of each."""
+    """Work on claimed placements. Return the outcome of each."""
     return [_work(claim, turn.workspace) for claim in claims]
 
 
 def place_now(placement: Placement) -> None:
-    """Take the worker's steps of a placement here, or wait while another worker takes them."""
+    """Do the worker's steps of a placement here, or wait while another worker does them."""
     mine = Placement.objects.filter(pk=placement.pk)
     while claims := leases.claim_some(mine, now=timezone.now(), limit=1):
         _work(claims[0], placement.workspace)
@@ -89,10 +89,10 @@ def _prepare_or_place(claim: Claim[Placement]) -> PlacingOutcome:
 
 
 def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
-    """Send it, if a whole call fits into the lease and the workspace does not pause."""
+    """Send it, if a whole call fits into the lease and the workspace is not paused."""
     placement, now = claim.row, timezone.now()
     is_new_session = columns["session_id"] != placement.session_id
-    # The call of another worker may have begun a pause since (I11): a 503 would leave us uncertain.
+    # The call of another worker may have begun a pause (I11). A 503 would make this one uncertain.
     placement.workspace.refresh_from_db(fields=["paused_until"])
     has_no_time = claim.until - now < timedelta(seconds=settings.CALL_DEADLINE)  # I13
     if has_no_time or placement.workspace.is_paused(now):
@@ -116,13 +116,14 @@ def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
 
 
 def _send(claim: Claim[Placement], *, now: datetime) -> SyncError | None:
-    """Send the placement of a claim, unless its confirmation was taken back (A33).
+    """Send the placement of a claim, unless its confirmation was withdrawn (A33).
 
     Returns:
-        None when it is PLACED or UNCERTAIN; else why certainly nothing was ordered: it is SENDING.
+        None if it is PLACED or UNCERTAIN. Otherwise the reason why certainly nothing was ordered;
+        it is still SENDING.
 
     Raises:
-        AlreadySent: it is not to be sent (any more), or our lease is over.
+        AlreadySent: it must not be sent (any more), or our lease is over.
         AuthError: the workspace has no credentials.
     """
     placement, client = claim.row, claim.row.workspace.client()
@@ -144,7 +145,7 @@ def _send(claim: Claim[Placement], *, now: datetime) -> SyncError | None:
 
 
 def _end(claim: Claim[Placement], step: Step) -> PlacingOutcome:
-    """Write a step, unless somebody has changed the choices or the state meanwhile."""
+    """Write a step, unless somebody has changed the choices or the state in between."""
     row = claim.row
     transitions.check(State(row.state), step.to)
     columns = {"due_at": None, "state": step.to, **step.columns}
@@ -155,10 +156,11 @@ def _end(claim: Claim[Placement], step: Step) -> PlacingOutcome:
 
 
 def is_on_platform(property_: Property | None) -> bool:
-    """Tell whether something can be ordered for it now; if not, it has to be pushed first.
+    """Return whether an order for it can be placed now. If not, it has to be pushed first.
 
     Raises:
-        NoSuchChoice: it cannot be pushed before a person changes it; the message says why.
+        NoSuchChoice: it cannot be pushed before a person changes it. The message contains the
+            reason.
     """
     if property_ is None or property_.platform_id is not None:
         return True
@@ -171,7 +173,7 @@ def is_on_platform(property_: Property | None) -> bool:
 
 
 def has_to_be_pushed(property_: Property | None, *, now: datetime) -> bool:
-    """Have a property pushed that is not on the platform yet; tell whether that is so.
+    """Have a property pushed if it is not on the platform yet. Return whether it has to be.
 
     Raises:
         NoSuchChoice: as for `is_on_platform`.

@@ -1,7 +1,7 @@
-"""An order that a person puts together step by step; each step is saved (A30-A33, I9).
+"""An order that a person prepares step by step. Each step is saved (A30-A33, I9).
 
-DRAFT while the person chooses, READY once they can review it. Every write names the revision that
-the window showed, so two windows never overwrite each other.
+It is DRAFT while the person chooses, and READY once they can review it. Every write names the
+revision that the window showed, so two windows never overwrite each other.
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ from orders.placing.session_offer import Document
 from orders.placing.transitions import check
 from properties.models import Property
 
-KEPT = timedelta(days=30)  # a draft that nobody has confirmed
+KEPT = timedelta(days=30)  # lifetime of a draft that nobody confirms
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a person chose: who orders, how many of which product id, an option for each part."""
+    """A person's choices: the user, the quantity of each product id, an option for each part."""
 
     user: PlatformUser
     quantities: Mapping[str, int]
@@ -40,22 +40,22 @@ class Choices:
 
 
 def open_drafts(account: User) -> QuerySet[Placement]:
-    """Return what this person has begun and not confirmed."""
+    """Return the placements that this person has begun and not confirmed."""
     return Placement.objects.filter(created_by=account, state__in=OPEN_STATES)
 
 
 def is_open(placement: Placement) -> bool:
-    """Tell whether its choices can still be changed."""
+    """Return whether its choices can still be changed."""
     return placement.state in OPEN_STATES
 
 
 def forget_old(account: User, *, now: datetime) -> None:
-    """Delete what this person has begun and left for long."""
+    """Delete the old placements that this person has begun and not confirmed."""
     open_drafts(account).filter(created_at__lt=now - KEPT).delete()
 
 
 def begin(property_: Property, *, account: User, now: datetime) -> Placement:
-    """Return the draft of this person for the property, a new one with her last choices if none."""
+    """Return this person's draft for the property, or a new one with their last choices."""
     forget_old(account, now=now)
     begun = open_drafts(account).filter(real_estate_property=property_, group=None).order_by("-pk")
     if (found := begun.first()) is not None:
@@ -64,13 +64,13 @@ def begin(property_: Property, *, account: User, now: datetime) -> Placement:
     try:
         with transaction.atomic():
             draft.save(force_insert=True)
-    except IntegrityError:  # a double click: the other one is it
+    except IntegrityError:  # after a double click, the other request made the draft
         return begun[0]
     return draft
 
 
 def last_choices(workspace: Workspace, account: User) -> dict[str, Any]:
-    """Return the columns of a draft with what this person chose last in a workspace."""
+    """Return the columns of a draft with the person's last choices in a workspace."""
     chosen = Placement.objects.filter(workspace=workspace, created_by=account)
     last = chosen.exclude(state=State.DRAFT).exclude(products=[]).order_by("-pk").first()
     user = proposed_user(workspace, account) or (last and last_user(last))
@@ -86,7 +86,7 @@ def last_choices(workspace: Workspace, account: User) -> dict[str, Any]:
 
 
 def new_draft(property_: Property, choices: Mapping[str, Any], *, now: datetime) -> Placement:
-    """Return a draft for a property that is not saved."""
+    """Return an unsaved draft for a property."""
     return Placement(
         real_estate_property=property_,
         object_reference_id=property_.object_reference_id or "",
@@ -98,21 +98,21 @@ def new_draft(property_: Property, choices: Mapping[str, Any], *, now: datetime)
 
 
 def last_user(placement: Placement) -> PlatformUser | None:
-    """Return who ordered, as long as the platform has that user."""
+    """Return the user who ordered, if the platform still has that user."""
     mine = PlatformUser.objects.filter(workspace_id=placement.workspace_id, gone_at=None)
     key = placement.user_platform_id
     return mine.filter(platform_id=key).first() if key else None
 
 
 def has_user(placement: Placement) -> bool:
-    """Tell whether it is known who orders."""
+    """Return whether the user who orders is known."""
     return bool(placement.user_platform_id or placement.user_reference_id)
 
 
 def load(placement: Placement, *, now: datetime) -> None:
-    """Read what can be chosen, and write it to the draft; what went wrong stands in `problem`.
+    """Read what can be chosen, and write it to the draft. An error is written to `problem`.
 
-    Without a user, and before the property is on the platform, there is nothing to read.
+    Without a user, or before the property is on the platform, there is nothing to read.
     """
     try:
         if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
@@ -131,11 +131,11 @@ def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:
     """Save the choices, and make the draft READY to be reviewed if they can be ordered.
 
     Returns:
-        False when it stays a draft: `problem` says why.
+        False if it is still a draft. `problem` contains the reason.
 
     Raises:
-        ChangedMeanwhile: another window changed or confirmed it; nothing was saved.
-        IntegrityError: this person has begun another draft for the property meanwhile.
+        ChangedMeanwhile: another window changed or confirmed it. Nothing was saved.
+        IntegrityError: this person has begun another draft for the property.
     """
     user = choices.user
     if (user.platform_id, user.user_reference_id) != (
@@ -148,7 +148,7 @@ def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:
         "user_platform_id": user.platform_id,
         "user_reference_id": user.user_reference_id,
     }
-    if placement.offered:  # else she could choose no more than the user
+    if placement.offered:  # without an offer, only the user could be chosen
         chosen["products"] = _products(placement.offered, choices.quantities)
         chosen["instructions"] = dict(choices.instructions)
     _save(placement, state=State.DRAFT, due_at=None, problem="", **chosen)
@@ -165,10 +165,10 @@ def _products(offered: list[Document], quantities: Mapping[str, int]) -> list[Do
 
 
 def _save(placement: Placement, **columns: Any) -> None:
-    """Write columns, if the row still is as this window showed it.
+    """Write columns, if the row has not changed since this window showed it.
 
     Raises:
-        ChangedMeanwhile: it is not.
+        ChangedMeanwhile: it has changed.
         IntegrityError: this person has another draft for the property.
     """
     check(State(placement.state), columns.get("state", placement.state))

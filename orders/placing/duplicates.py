@@ -1,4 +1,4 @@
-"""Which orders already bring a property what somebody is about to order for it."""
+"""Finds the orders that already contain products which somebody is about to order again."""
 
 import functools
 import operator
@@ -23,9 +23,9 @@ class AlreadyOrdered:
 
     Attributes:
         reference: of the property.
-        subject: what has it.
-        products: the values that both have; empty where those of the order are not known yet.
-        at: when it was placed, or sent.
+        subject: the order or the placement.
+        products: the values of the products that both have; empty if the order's are unknown.
+        at: when it was placed, sent or confirmed.
     """
 
     reference: str
@@ -37,7 +37,7 @@ class AlreadyOrdered:
         return self.told()
 
     def told(self, name: Callable[[str], str] = str, zone: tzinfo = UTC) -> str:
-        """Return the warning; `name` turns the value of a product into its name."""
+        """Return the warning. `name` turns the value of a product into its name."""
         what = "an open order" if isinstance(self.subject, Order) else "an order on its way"
         same = "with the same product" if self.products else "whose products are not known yet"
         when = f" of {self.at.astimezone(zone):%Y-%m-%d}" if self.at else ""
@@ -52,9 +52,9 @@ class AlreadyOrdered:
 
 
 def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered]]:
-    """Return for each placement what is open for the same property with the same product.
+    """Return for each placement the open orders and placements for the same property and product.
 
-    All belong to one workspace. Any number of them takes the same number of queries.
+    All placements belong to one workspace. Any number of them takes the same number of queries.
     """
     found: list[Order | Placement] = [*_open_orders(placements), *_under_way(placements)]
     subjects: dict[Name, list[Order | Placement]] = {}
@@ -84,18 +84,18 @@ def _at(subject: Order | Placement) -> datetime | None:
 
 
 def _names(row: Order | Placement) -> list[Name]:
-    """Return what names its property: our row, the platform's id, the reference (A43)."""
+    """Return the names of its property: our row, the platform's id, the reference (A43)."""
     columns = ("real_estate_property_id", "property_platform_id", "object_reference_id")
     return [(column, getattr(row, column)) for column in columns if getattr(row, column)]
 
 
 def _values(row: Order | Placement) -> frozenset[str]:
-    """Return the values of its products; of an order, what its assignments or we say of them."""
+    """Return the values of its products. For an order, from its assignments or our placement."""
     if isinstance(row, Placement):
         return frozenset(name_of(product) for product in row.products)
     there = (one for one in row.assignments.all() if one.withdrawn_at is None)
     told = frozenset(value for one in there for value in one.products)
-    ours = getattr(row, "placement", None)  # there is none where somebody else placed it
+    ours = getattr(row, "placement", None)  # missing if somebody else placed it
     return told or (_values(ours) if ours else frozenset())
 
 

@@ -1,25 +1,25 @@
-"""What can go wrong with an order that a person wants to place or change.
+"""The errors of placing or changing an order.
 
-    NoSuchChoice     what was named does not exist; nothing was sent
-    ChangedMeanwhile another window changed the placement; nothing was saved
-    AlreadySent      the placement is not ready to be sent; it is sent at most once (I9)
-    KeyReused        two wishes have one name; the second was not sent
-    OutcomeUnknown   the platform may have done it; a read of the order shows it
+    NoSuchChoice     a choice does not exist, and nothing was sent
+    ChangedMeanwhile another window changed the placement, and nothing was saved
+    AlreadySent      the placement is not ready to be sent, because it is sent at most once (I9)
+    KeyReused        two requests have one name, and the second was not sent
+    OutcomeUnknown   the platform may have done it, and a read of the order shows it
 
-What the platform itself answers are the errors of `crm_sync.platform.errors`.
+The platform's own answers are the errors of `crm_sync.platform.errors`.
 """
 
 
 class NoSuchChoice(Exception):
-    """A user, property, product, instruction or assignment that is not there; says what is."""
+    """A user, property, product, instruction or assignment is not there. Names what is there."""
 
 
 class ChangedMeanwhile(Exception):
-    """The placement is not as this window has seen it."""
+    """The placement has changed since this window showed it."""
 
 
 class AlreadySent(Exception):
-    """Somebody sent it before, or it was never ready."""
+    """It was sent before, or was never ready."""
 
 
 class KeyReused(AlreadySent):
@@ -27,4 +27,4 @@ class KeyReused(AlreadySent):
 
 
 class OutcomeUnknown(Exception):
-    """No clear answer came to a change of an order."""
+    """There was no clear answer to a change of an order."""

@@ -1,8 +1,8 @@
-"""Orders for many properties at once: the same choices, a placement each, one review.
+"""Orders for many properties at once: the same choices, one placement each, one review.
 
-What belongs together has one `group`. The first placement, the lead, is chosen like any other; a
-worker then prepares all others with its choices. Nothing is sent before a person has confirmed what
-the review shows.
+Placements that belong together have one `group`. The first placement, the lead, is chosen like any
+other. A worker then prepares the others with its choices. Nothing is sent before a person has
+confirmed the review.
 """
 
 import hashlib
@@ -27,17 +27,17 @@ from properties.models import Property
 
 MOST = 1_000  # properties in one selection
 CHUNK = 200  # rows in one INSERT
-# What the lead gives to all others.
+# The columns that the others get from the lead.
 SHARED = ("user_platform_id", "user_reference_id", "products", "options", "instructions")
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many placements of a group stand where.
+    """The numbers of placements of a group, by state.
 
     Attributes:
         preparing: a worker opens their sessions.
-        not_ready: they say why they cannot be ordered, or nothing was chosen yet.
+        not_ready: nothing was chosen yet, or they have the reason why they cannot be ordered.
         to_review: they can be confirmed.
         sending: they are confirmed, and not settled yet.
     """
@@ -53,15 +53,15 @@ class Counts:
 
     @property
     def moves(self) -> bool:
-        """Whether a worker has still something to do."""
+        """Whether a worker still has something to do."""
         return bool(self.preparing or self.sending)
 
 
 def begin(properties: QuerySet[Property], *, account: User, now: datetime) -> Placement:
-    """Make a draft for each property; return the lead, for one that is on the platform if any.
+    """Make a draft for each property. Return the lead, whose property is on the platform if any is.
 
     Raises:
-        NoSuchChoice: they are too many, or of several workspaces; nothing was made.
+        NoSuchChoice: they are too many, or of several workspaces. Nothing was made.
     """
     count = properties.order_by().count()
     if not 0 < count <= MOST:
@@ -79,26 +79,26 @@ def begin(properties: QuerySet[Property], *, account: User, now: datetime) -> Pl
 
 
 def members(group: uuid.UUID) -> QuerySet[Placement]:
-    """Return the placements of a group; the first one leads."""
+    """Return the placements of a group. The first one is the lead."""
     return Placement.objects.filter(group=group).order_by("pk")
 
 
 def is_lead(placement: Placement) -> bool:
-    """Tell whether its choices count for its group."""
+    """Return whether it is the lead of its group."""
     return placement.group is not None and members(placement.group)[0] == placement
 
 
 def is_chosen(lead: Placement) -> bool:
-    """Tell whether the choices of its group were made once."""
+    """Return whether the choices of its group were already made once."""
     if lead.group is None or lead.state != State.DRAFT:
         return True
     return members(lead.group).exclude(pk=lead.pk).filter(revision__gt=0).exists()
 
 
 def spread(lead: Placement, *, now: datetime) -> int:
-    """Give the choices of the lead to all others that nobody has confirmed; return how many.
+    """Copy the choices of the lead to the unconfirmed placements of its group. Return the number.
 
-    A worker prepares them: a session each, products by their value.
+    A worker prepares them: a session for each, with products found by their value.
     """
     if lead.group is None:
         return 0
@@ -120,26 +120,26 @@ def spread(lead: Placement, *, now: datetime) -> int:
 
 
 def leave_out(group: uuid.UUID, keys: list[int]) -> int:
-    """Take placements out of a group that nobody has confirmed; return how many."""
+    """Remove unconfirmed placements from a group. Return their number."""
     rows = members(group).filter(state__in=OPEN_STATES, pk__in=keys)
     return rows.delete()[0]
 
 
 def fingerprint(group: uuid.UUID, **where: Any) -> str:
-    """Return what tells whether a review shows what can be confirmed now."""
+    """Return a fingerprint that shows whether a review is what can be confirmed now."""
     rows = members(group).filter(**(where or {"state": State.READY}))
     seen = ",".join(f"{pk}:{revision}" for pk, revision in rows.values_list("pk", "revision"))
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
 def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int:
-    """Let workers place all that a person has reviewed, once (I9).
+    """Let workers place everything that a person has reviewed, once (I9).
 
     Args:
-        seen: the fingerprint of what she has seen.
+        seen: the fingerprint of the review that the person has seen.
 
     Returns:
-        how many; 0 when it was confirmed before, or is not as she saw it any more.
+        the number of placements; 0 if they were confirmed before, or have changed since the review.
     """
     with transaction.atomic():
         rows = members(group)
@@ -147,7 +147,7 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
         count = confirmation.confirm(
             rows.order_by(), workspace_id=workspace_id, account=account, now=now
         )
-        # Compared after the UPDATE, which lets nobody change these rows until the commit.
+        # Compared after the UPDATE, which locks these rows until the commit.
         if fingerprint(group, confirmed_at=now, state=State.CONFIRMED) != seen:
             transaction.set_rollback(True)
             return 0
@@ -155,7 +155,7 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
 
 
 def counts(group: uuid.UUID) -> Counts:
-    """Count where the placements of a group stand, in one query."""
+    """Count the placements of a group by state, in one query."""
     states = {
         "preparing": [State.PREPARING],
         "not_ready": [State.DRAFT],

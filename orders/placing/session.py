@@ -1,6 +1,6 @@
-"""The reads before an order: its session, what it offers, the instructions for it (A30-A32).
+"""The reads before an order: its session, the offer, and the instructions (A30-A32).
 
-Values in, columns out: nothing is written to the placement.
+The functions take values and return columns. Nothing is written to the placement.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from orders.placing.session_offer import (
 )
 from orders.platform_users import user_list
 
-READ_DEADLINE = 8.0  # seconds for each of the reads: a person waits for them
+READ_DEADLINE = 8.0  # seconds for each read, because a person is waiting
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Renewal:
 
     Attributes:
         columns: of the placement: its session, the offer, and the choices found in it.
-        missing: in words, each choice that is not offered; it is left out.
+        missing: in words, each choice that is not offered and therefore left out.
     """
 
     columns: dict[str, Any]
@@ -41,10 +41,10 @@ class Renewal:
 
 
 def renew(placement: Placement) -> Renewal:
-    """Read what can be ordered now, with the choices of a placement and the prices of now.
+    """Read what can be ordered now, with the choices of a placement and the present prices.
 
-    If its session is gone, a new one is opened, with the same choices: products by id, else by
-    value, instructions by id, else by label.
+    If its session is gone, a new one is opened, with the same choices. Products are found by id,
+    else by value. Instructions are found by id, else by label.
 
     Raises:
         NoSuchChoice: the platform does not know the property, or the user.
@@ -60,7 +60,10 @@ def renew(placement: Placement) -> Renewal:
 
 
 def _is_gone(error: NotFoundError | RejectedError) -> bool:
-    """Tell whether a session has expired or has served its order (A31, A33); none was placed."""
+    """Return whether a session has expired or has served its order (A31, A33).
+
+    The read that found this out has placed nothing.
+    """
     return isinstance(error, NotFoundError) or error.status == 409
 
 
@@ -69,7 +72,7 @@ def _read(placement: Placement, columns: dict[str, Any]) -> Renewal:
     offered = offered_products(workspace, session_id)
     products, missing = kept_products(placement.products, offered)
     columns |= {"offered": offered, "products": products}
-    # As long as nothing is chosen, the options for everything that is offered are shown.
+    # While nothing is chosen, the options for the whole offer are shown.
     everything = [item | {"quantity": 1} for item in offered]
     options: Document = {}
     try:
@@ -79,7 +82,7 @@ def _read(placement: Placement, columns: dict[str, Any]) -> Renewal:
     except RejectedError as error:
         if products or _is_gone(error):
             raise
-        # Not all of them go together: the options come with the choice.
+        # Not all products can be ordered together. The options are read once some are chosen.
     chosen = placement.instructions
     instructions, unknown = kept_instructions(chosen, placement.options, options)
     columns |= {"options": options, "instructions": instructions}
@@ -87,7 +90,7 @@ def _read(placement: Placement, columns: dict[str, Any]) -> Renewal:
 
 
 def open_session(placement: Placement) -> dict[str, Any]:
-    """Open a session, and return its columns of the placement (A30).
+    """Open a session, and return the columns that it gives to the placement (A30).
 
     Raises:
         NoSuchChoice: the platform does not know the property, or the user.
@@ -114,18 +117,18 @@ def open_session(placement: Placement) -> dict[str, Any]:
 
 
 def offered_products(workspace: Workspace, session_id: str) -> list[Document]:
-    """Return the products of the session as it lists them (A31); raises SyncError.
+    """Return the products of the session as it lists them (A31). Raises SyncError.
 
-    One without an id is left out: nothing could order it (A33).
+    A product without an id is left out, because it cannot be ordered (A33).
     """
     listed: list[Document] = clean(_reader(workspace).get_products(session_id))[0]
     return [item for item in listed if plain(item.get("id"))]
 
 
 def read_options(workspace: Workspace, session_id: str, products: list[Document]) -> dict[str, Any]:
-    """Return columns: the options of the instructions for products (A32); raises SyncError.
+    """Return the columns with the options of the instructions (A32). Raises SyncError.
 
-    `not_before` is the platform's own clock before the sending: an order that it places later may
+    `not_before` is the platform's clock before the order is sent: an order that it places later may
     be ours (I29).
     """
     answer = _reader(workspace).get_instructions(session_id, lines(products))
@@ -134,5 +137,5 @@ def read_options(workspace: Workspace, session_id: str, products: list[Document]
 
 
 def _reader(workspace: Workspace) -> Client:
-    """Return the client for reads that a person waits for."""
+    """Return the client for reads while a person waits."""
     return workspace.client(deadline=READ_DEADLINE)

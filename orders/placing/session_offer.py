@@ -1,4 +1,4 @@
-"""Pure: the offer of a session, the choices in it, their prices, and the bodies (A30-A33)."""
+"""Pure: the offer of a session, the choices in it, their prices, and request bodies (A30-A33)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from crm_sync.text import plain
 from orders.models import Placement
 from orders.placing.failures import NoSuchChoice
 
-PARTS = ("billing", "organization", "delivery")  # of the instructions (A32)
+PARTS = ("billing", "organization", "delivery")  # the parts of the instructions (A32)
 
 NO_PRICE = "no price"
 
@@ -18,14 +18,14 @@ Document = dict[str, Any]
 
 
 def chosen_products(offered: Sequence[Document], names: Sequence[str]) -> list[Document]:
-    """Return the products of a session that are named, each with its quantity.
+    """Return the named products of a session, each with its quantity.
 
     Args:
         offered: as the session lists them (A31).
-        names: ids or values such as GROUND_PHOTO; one named twice is ordered twice.
+        names: ids or values such as GROUND_PHOTO. A product that is named twice is ordered twice.
 
     Raises:
-        NoSuchChoice: none is named, or one is not offered, or its value is that of several.
+        NoSuchChoice: no product is named, one is not offered, or several have its value.
     """
     if not names:
         raise NoSuchChoice(f"name at least one product; there is: {_offer(offered)}")
@@ -52,13 +52,13 @@ def _offer(offered: Sequence[Document]) -> str:
 
 
 def chosen_instructions(options: Document, chosen: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the id of one option for each part, the first one where none is chosen.
+    """Return the id of one option for each part, by default the first option.
 
     Args:
         options: as the platform lists them for the products (A32).
 
     Raises:
-        NoSuchChoice: what is chosen is not offered.
+        NoSuchChoice: a chosen option is not offered.
     """
     picked = {part: _option(part, chosen.get(part), options.get(part)) for part in PARTS}
     return {part: key for part, key in picked.items() if key is not None}
@@ -80,8 +80,8 @@ def kept_products(
     """Find chosen products in a session, by id, else by the value that only one product has.
 
     Returns:
-        the products as the session lists them, in the same order and quantity; and in words each
-        one that it does not offer.
+        the products as the session lists them, in the same order and quantity, and a text for each
+        product that it does not offer.
     """
     kept: dict[str, Document] = {}
     missing = []
@@ -107,11 +107,11 @@ def _same(product: Document, offered: Sequence[Document]) -> Document | None:
 def kept_instructions(
     chosen: Mapping[str, str], before: Document, options: Document
 ) -> tuple[dict[str, str], list[str]]:
-    """Find chosen instructions among options, by id, else by the label that it had before.
+    """Find chosen instructions among options, by id, else by the label that they had before.
 
     Returns:
-        an id for each part, the first option where none was chosen or it is not there any more;
-        and in words those that are not there.
+        an id for each part, and a text for each option that is gone. If no option was chosen, or it
+        is gone, the id is that of the first option.
     """
     kept, missing = {}, []
     for part in PARTS:
@@ -126,7 +126,7 @@ def kept_instructions(
 
 
 def labels(options: Any) -> dict[str, str]:
-    """Return id to label of the options of one part, in the order of the platform."""
+    """Return the labels of one part's options by id, in the order of the platform."""
     listed = options if isinstance(options, list) else []
     return {
         option: plain(one.get("label"))
@@ -136,12 +136,12 @@ def labels(options: Any) -> dict[str, str]:
 
 
 def lines(products: Sequence[Document]) -> list[Document]:
-    """Return products as the bodies name them: id and quantity."""
+    """Return products as request bodies name them: id and quantity."""
     return [{"id": str(item["id"]), "quantity": item["quantity"]} for item in products]
 
 
 def session_body(placement: Placement) -> Document:
-    """The body of POST /v1/sessions (A30); by platform id once we know that (A44)."""
+    """Return the body of POST /v1/sessions (A30), with the platform id once we know it (A44)."""
     mine = placement.real_estate_property
     if mine is not None and mine.platform_id:
         return placement.acting | {"realEstatePropertyId": mine.platform_id}
@@ -149,7 +149,7 @@ def session_body(placement: Placement) -> Document:
 
 
 def order_body(placement: Placement) -> Document:
-    """The body of POST /v1/orders (A33)."""
+    """Return the body of POST /v1/orders (A33)."""
     return {
         "sessionId": placement.session_id,
         "products": lines(placement.products),
@@ -159,7 +159,7 @@ def order_body(placement: Placement) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount in a currency, "" where the platform names none; shown with 2 to 4 decimals."""
+    """An amount in a currency, "" if the platform names none. It is shown with 2 to 4 decimals."""
 
     amount: Decimal
     currency: str
@@ -172,7 +172,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum: one amount for each currency, and how many pieces had no price."""
+    """A sum: one amount for each currency, and the number of pieces without a price."""
 
     amounts: Mapping[str, Decimal] = field(default_factory=dict)
     unpriced: int = 0
@@ -191,18 +191,18 @@ class Total:
 
     @property
     def moneys(self) -> list[Money]:
-        """The sum in each currency, by the name of the currency."""
+        """The sum in each currency, sorted by the name of the currency."""
         return [Money(self.amounts[name], name) for name in sorted(self.amounts)]
 
     @property
     def document(self) -> dict[str, Any]:
-        """The sum for `--json`; amounts are texts, since a float would not keep every cent."""
+        """The sum for `--json`. Amounts are texts, since a float could lose cents."""
         moneys = [{"amount": f"{one.amount}", "currency": one.currency} for one in self.moneys]
         return {"amounts": moneys, "unpriced": self.unpriced}
 
 
 def price_of(product: Mapping[str, Any]) -> Money | None:
-    """Return the price of one piece; None where the platform names none that is a number."""
+    """Return the price of one piece, or None if the platform gives no number."""
     price = product.get("price")
     if not isinstance(price, Mapping) or isinstance(price.get("amount"), bool):
         return None
@@ -214,7 +214,7 @@ def price_of(product: Mapping[str, Any]) -> Money | None:
 
 
 def cost_of(product: Mapping[str, Any]) -> Total:
-    """Return what a chosen product costs in its quantity."""
+    """Return the cost of a chosen product in its quantity."""
     price, quantity = price_of(product), int(product.get("quantity") or 1)
     if price is None:
         return Total(unpriced=quantity)
@@ -222,16 +222,16 @@ def cost_of(product: Mapping[str, Any]) -> Total:
 
 
 def total(products: Iterable[Mapping[str, Any]]) -> Total:
-    """Return what chosen products cost together."""
+    """Return the total cost of chosen products."""
     return sum((cost_of(product) for product in products), Total())
 
 
 def changed_prices(
     before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """Name each product that costs another price now: "FLOOR_PLAN: 95.00 EUR instead of 89.00 EUR".
+    """Return a text for each new price: "FLOOR_PLAN: 95.00 EUR instead of 89.00 EUR".
 
-    Both hold the same products in the same order.
+    Both contain the same products in the same order.
     """
     return [
         f"{name_of(new)}: {price_of(new) or NO_PRICE} instead of {price_of(old) or NO_PRICE}"
@@ -241,5 +241,5 @@ def changed_prices(
 
 
 def name_of(product: Mapping[str, Any]) -> str:
-    """Return the value of a product such as GROUND_PHOTO, its id where it has none."""
+    """Return the value of a product such as GROUND_PHOTO, or its id if it has none."""
     return plain(product.get("product")) or plain(product.get("id")) or "?"

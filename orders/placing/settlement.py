@@ -1,4 +1,4 @@
-"""How a placement ends: with its order, without one, or uncertain until the order is read (I9)."""
+"""The end of a placement: with its order, without one, or uncertain until a read (I9)."""
 
 import re
 from dataclasses import replace
@@ -25,7 +25,7 @@ ADVICE = (
 
 
 def uncertain(placement: Placement, reason: str) -> None:
-    """Mark it uncertain: the order may exist, and may have been read already; never repeat it."""
+    """Mark it uncertain. The order may exist, and may have been read. Never send it again."""
     mine = Placement.objects.filter(pk=placement.pk)
     changed = {"problem": f"{ADVICE} {reason}", "uncertain_at": timezone.now()}
     move(mine, State.CONFIRMED, State.SENDING, to=State.UNCERTAIN, **changed)
@@ -33,15 +33,15 @@ def uncertain(placement: Placement, reason: str) -> None:
 
 
 def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
-    """Tie the placement to the order that the platform answered (A35), and mirror that.
+    """Tie the placement to the order in the platform's answer (A35), and mirror that order.
 
-    The order's first callbacks may have come before this answer: then they count, see `observe`.
+    The order's first callbacks may arrive before this answer. They are then newer, see `observe`.
     """
     answer, order_id = _told_order(answer)
     if not order_id:
         uncertain(placement, "The platform's good answer names no order.")
         return
-    soon = now + SOON  # a process that stops before the answer is kept leaves an order to be read
+    soon = now + SOON  # if the process stops before the answer is stored, the order is read
     with transaction.atomic():
         order, is_first = Order.objects.get_or_create(
             workspace_id=placement.workspace_id,
@@ -57,10 +57,10 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
 
 
 def _told_order(answer: Answer) -> tuple[Answer, str]:
-    """Return the answer with the order as its document, and the id of the order; "" without one.
+    """Return the answer with the order as its document, and the id of the order, or "".
 
-    The interface shows neither what the answer holds nor how the order's id is called in it (A43).
-    The order may stand in an object of its own, or be named by the header `Location` alone.
+    The interface shows neither the content of the answer nor the name of the order's id in it
+    (A43). The order may be in an object of its own, or only the header `Location` may name it.
     """
     document = answer.cleaned if isinstance(answer.cleaned, dict) else {}
     inner = (document.get(name) for name in ("order", "data"))
@@ -77,10 +77,10 @@ def _bare(order: Order) -> Order:
 
 
 def _complete(order: Order, placement: Placement, *, now: datetime, until_asked: datetime) -> None:
-    """Add what the placement knows and the answer may have left out, and schedule the next read.
+    """Add data of the placement that the answer may lack, and schedule the next read.
 
     Args:
-        until_asked: when it is to be read as long as nobody has asked for it since.
+        until_asked: the time of the next read if nobody has requested one since.
     """
     order.refresh_from_db()
     tie_to_property(
@@ -93,20 +93,20 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
     unnamed.update(user_platform_id=placement.user_platform_id)
     unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
     mine = Order.objects.filter(unasked, pk=order.pk)
-    # An answer that names the order alone leaves all else to be read.
+    # If the answer only names the order, everything else must be read.
     due_at = next_read(order, contradicts=False, now=now) if order.status else now
     mine.update(due_at=due_at)
 
 
 def settle(placement: Placement) -> bool:
-    """Tie an UNCERTAIN placement to the one order that it can be.
+    """Tie an UNCERTAIN placement to the only order that fits.
 
-    That is an order that was read, of the same property and user, created on the platform after
-    the placement was sent, and tied to no placement. If two orders fit one placement, or two
-    placements one order, a person has to decide.
+    An order fits if it was read, has the same property and user, was created on the platform after
+    the placement was sent, and is tied to no placement. If two orders fit one placement, or two
+    placements fit one order, a person has to decide.
 
     Returns:
-        True when it is settled now.
+        True if it is settled now.
     """
     found = list(_candidates(placement).order_by("placed_at", "pk")[:2])
     mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN)
@@ -148,19 +148,19 @@ def _has_rival(placement: Placement, order: Order) -> bool:
 
 
 def settle_all(workspace_id: int) -> int:
-    """Settle the placements of a workspace that can be settled; return how many there were."""
+    """Settle the placements of a workspace that can be settled. Return their number."""
     waiting = Placement.objects.filter(workspace_id=workspace_id, state=State.UNCERTAIN)
     return sum(settle(placement) for placement in waiting)
 
 
 def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool:
-    """Settle an UNCERTAIN placement as a person found it on the platform (I9).
+    """Settle an UNCERTAIN placement, after a person has checked the platform (I9).
 
     Args:
-        order_id: the platform's id of the order that it became; None when it was not placed.
+        order_id: the platform's id of the order that it became, or None if it was not placed.
 
     Returns:
-        False when it is not UNCERTAIN (any more), or that order belongs to another placement.
+        False if it is not UNCERTAIN (any more), or that order belongs to another placement.
     """
     mine = Placement.objects.filter(pk=placement.pk)
     if order_id is None:

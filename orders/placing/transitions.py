@@ -1,6 +1,7 @@
 """The states of a placement: which may follow which, and what a worker decides (I9).
 
-Every write of a state goes through `move`, or ends a claim with a `Step`. The decisions are pure.
+Every write of a state is checked: by `move`, for a `Step` that ends a claim, or for a draft. The
+decisions are pure.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from orders.models import PlacementState as State
 from orders.placing.session import Renewal
 from orders.placing.session_offer import changed_prices
 
-PUSH_TIME = timedelta(seconds=2)  # until the next check if a property is on the platform
+PUSH_TIME = timedelta(seconds=2)  # until the next check whether a property is on the platform
 FOLLOWING: dict[State, tuple[State, ...]] = {
     State.DRAFT: (State.DRAFT, State.PREPARING, State.READY),
     State.PREPARING: (State.PREPARING, State.DRAFT, State.READY),
@@ -40,7 +41,7 @@ FOLLOWING: dict[State, tuple[State, ...]] = {
 
 
 class PlacingOutcome(StrEnum):
-    """What became of a placement."""
+    """The outcome of a worker's step."""
 
     PREPARED = "prepared"
     SENT = "sent"
@@ -57,7 +58,7 @@ class PlacingOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """How a worker ends its work on a placement: the next state, and what else is written."""
+    """The end of a worker's step: the next state, and other columns to write."""
 
     outcome: PlacingOutcome
     to: State
@@ -65,7 +66,7 @@ class Step:
 
 
 def move(rows: QuerySet[Placement], *sources: State, to: State, **columns: Any) -> int:
-    """Write a state and columns to the rows that are in one of the source states; count them.
+    """Write a state and columns to the rows in one of the source states. Return their number.
 
     Raises:
         ValueError: that state never follows one of the sources.
@@ -94,10 +95,10 @@ def not_possible(state: State, error: Exception) -> Step:
 
 
 def to_review(placement: Placement, renewal: Renewal) -> Step | None:
-    """Return the step to the review; None if the placement is confirmed and may be sent now.
+    """Return the step to the review, or None if the placement is confirmed and may be sent now.
 
-    A confirmed one is reviewed again if a price has changed. If nothing was ever offered, nobody
-    confirmed a price: its property was not on the platform yet.
+    A confirmed placement is reviewed again if a price has changed. If nothing was offered before,
+    nobody confirmed a price, because the property was not on the platform yet.
     """
     columns = renewal.columns | {"revision": placement.revision + 1, "attempts": 0}
     if placement.state == State.PREPARING:

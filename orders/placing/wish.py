@@ -33,16 +33,17 @@ def prepare(
     instructions: Mapping[str, str | None] | None = None,
     now: datetime,
 ) -> Placement:
-    """Choose everything that an order needs; the placement is READY, and not saved.
+    """Choose everything that an order needs. Return a placement that is READY and not saved.
 
     Args:
         user: a platform user id or a userReferenceId.
-        products: product ids or values such as GROUND_PHOTO; one named twice is ordered twice.
-        instructions: "billing", "organization", "delivery" to the id of an option; the first option
-            if one is left out.
+        products: product ids or values such as GROUND_PHOTO. A product that is named twice is
+            ordered twice.
+        instructions: the id of an option for "billing", "organization", "delivery". If one is
+            missing, the first option is used.
 
     Raises:
-        NoSuchChoice: something that was named does not exist.
+        NoSuchChoice: a named choice does not exist.
         SyncError: the session could not be opened.
     """
     person, chosen = find_user(workspace, user), instructions or {}
@@ -104,13 +105,13 @@ def place_once(
     """Return the placement of this key, and whether it is new.
 
     Args:
-        key: names this order in the workspace; a second call with it places nothing.
+        key: identifies this order in the workspace. A second call with it places nothing.
         program: the name that the pages show.
         reference, user, products, instructions: as for `prepare`.
 
     Raises:
         KeyReused: the key names another order.
-        NoSuchChoice, SyncError: it cannot be ordered; nothing was stored, and the key is free.
+        NoSuchChoice, SyncError: it cannot be ordered. Nothing was stored, and the key is free.
     """
     wish = [reference, user, sorted(products), dict(instructions)]
     digest = hashlib.sha256(json.dumps(wish, sort_keys=True).encode()).hexdigest()
@@ -128,7 +129,7 @@ def place_once(
     ready.idempotency_key, ready.idempotency_digest, ready.program = key, digest, program
     try:
         submit(ready, now=now)
-    except IntegrityError:  # the same call came twice at once: the other one was stored
+    except IntegrityError:  # the same call arrived twice, and the other one was stored
         return _same(mine[0], digest), False
     return ready, True
 

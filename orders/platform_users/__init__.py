@@ -1,1 +1,1 @@
-"""The users of the platform, whom an order may name."""
+"""The mirror of the platform's users."""

@@ -1,9 +1,9 @@
 """The pull of the users: a walk over the platform's list, one page at a time (§2.6, A41).
 
-A claim reads one page, so a long list holds up no other queue, and a stop loses one page at most.
-There is no read of one user, and pages shift while somebody adds or removes one. So a walk counts
-as complete only where its pages showed as many as the platform says that there are, and gone is who
-is missing in two complete walks (I32).
+A claim reads one page, so a long list delays no other queue, and a stop loses at most one page. A
+single user cannot be read, and pages shift when a user is added or removed. So a walk is complete
+only if its pages showed as many users as the platform reports. A user is gone if they are missing
+in two complete walks (I32).
 """
 
 from collections.abc import Sequence
@@ -32,18 +32,18 @@ FIRST_PAGE: dict[str, Any] = {"page": 0, "begun_at": None}
 
 
 class PageOutcome(StrEnum):
-    """What became of the read of a page of users."""
+    """The outcome of the read of a page of users."""
 
-    MORE = "page read"  # and others follow
+    MORE = "page read"  # and more pages follow
     READ = "read"  # the last page of a complete walk
-    INCOMPLETE = "incomplete"  # the last page of another one
+    INCOMPLETE = "incomplete"  # the last page of an incomplete walk
     PUT_OFF = "put off"
 
 
 def ask(workspace_id: int, now: datetime) -> None:
-    """Have all users read at once, from now on again and again; a `hooks.after_connected`.
+    """Have all users read now, and then regularly; a `hooks.after_connected`.
 
-    A walk that is under way goes on, and another one follows.
+    A walk that has begun goes on, and another one follows.
     """
     first = {"due_at": now, "asked_at": now}
     _, is_new = UserList.objects.get_or_create(workspace_id=workspace_id, defaults=first)
@@ -53,7 +53,7 @@ def ask(workspace_id: int, now: datetime) -> None:
 
 
 def read_pages(claims: Sequence[Claim[UserList]], turn: Turn) -> list[PageOutcome]:
-    """Read the next page of each; the `work` of the queue.
+    """Read the next page of each list; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -78,13 +78,13 @@ def _read_page(claim: Claim[UserList], workspace: Workspace) -> PageOutcome:
 
 
 def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> PageOutcome:
-    """Write one page and how far the walk is, in one transaction."""
+    """Write one page and the progress of the walk, in one transaction."""
     row = claim.row
     kept = user_mirror.keep(row.workspace_id, page.items, walk=row.walk, now=now)
     if not page.is_last and not kept.fresh:
-        # A platform that does not know `page` would never end.
+        # If the platform ignored `page`, the walk would never end.
         raise TransientError(f"page {row.page} of the users shows nobody new", unclear=False)
-    before = row if row.page else UserList()  # the counts are those of one walk
+    before = row if row.page else UserList()  # the counts belong to one walk
     counts = {
         "listed": before.listed + kept.fresh,
         "set_aside": before.set_aside + kept.set_aside + page.dropped,
@@ -105,9 +105,9 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
 
 
 def _is_due_again(row: UserList, *, begun_at: datetime, now: datetime) -> bool:
-    """Mark who is gone after a complete walk; True where the next one has to follow at once.
+    """Mark users who are gone after a complete walk. Return whether another walk must follow.
 
-    That is if it was requested since, or if somebody is missing for the first time.
+    It must if somebody has requested it since, or if a user is missing for the first time.
     """
     there = PlatformUser.objects.filter(workspace_id=row.workspace_id, gone_at=None)
     there.filter(seen_in__lt=row.complete).update(gone_at=now)

@@ -1,4 +1,4 @@
-"""The users of the platform's list, written where they differ (§2.5, A41)."""
+"""Writes the users from the platform's list if they differ (§2.5, A41)."""
 
 import logging
 from collections import Counter
@@ -17,7 +17,7 @@ from orders.mirror.platform_reading import word
 from orders.models import PlatformUser, UserList
 
 LONGEST = 255  # characters of a column
-COLUMNS = {  # of ours, and what the platform calls it
+COLUMNS = {  # our column → the platform's name
     "user_reference_id": "userReferenceId",
     "name": "name",
     "email": "email",
@@ -27,7 +27,7 @@ COLUMNS = {  # of ours, and what the platform calls it
 }
 CONTACT = ("name", "email", "language", "phone", "country")
 FILLED = (*COLUMNS, "gone_at", "account")
-KEYS = ("id", "userReferenceId")  # a key that is cut short would be another one's
+KEYS = ("id", "userReferenceId")  # a key that is cut could belong to another user
 
 Item = Mapping[str, Any]
 Columns = dict[str, str]
@@ -36,11 +36,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PageCounts:
-    """What became of the entries of one page.
+    """The counts of one page.
 
     Attributes:
         fresh: users that this walk had not shown before.
-        set_aside: entries that cannot be kept.
+        set_aside: entries that cannot be stored.
     """
 
     fresh: int
@@ -59,7 +59,7 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
         told[key] |= dict.fromkeys(CONTACT, "")
     mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id__in=told)
     with transaction.atomic():
-        # In one sequence, so that no two of us wait for each other, nor undo a tie by hand.
+        # In one sequence, so that workers neither wait for each other nor undo a tie by hand.
         known = {row.platform_id: row for row in mine.select_for_update().order_by("pk")}
         owners = _owners(columns["email"] for columns in told.values())
         new, changed = [], []
@@ -72,7 +72,7 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
                 fresh += 1
             if _fill(row, columns, owners) and row.pk:
                 changed.append(row)
-        # One that another worker has written at this moment stays as that one has it.
+        # If another worker writes the same user at this moment, that row does not change.
         PlatformUser.objects.bulk_create(new, ignore_conflicts=True)
         PlatformUser.objects.bulk_update(changed, FILLED)
         mine.filter(seen_in__lte=walk).update(seen_in=walk, seen_at=now)
@@ -80,22 +80,22 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
 
 
 def keep_found(workspace_id: int, items: Sequence[Item], *, now: datetime) -> None:
-    """Write users that were read beside the walks; no walk counts them as shown."""
+    """Write users that were read outside the walks. No walk counts them as shown."""
     walk = UserList.objects.filter(workspace_id=workspace_id).values_list("walk", flat=True).first()
     keep(workspace_id, items, walk=max(0, (walk or 1) - 1), now=now)
 
 
 def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
-    """Tie a user to an account, or to nobody, for good; False if it has changed since.
+    """Tie a user to an account, or to nobody, for good. Return False if it has changed since.
 
     Args:
-        user: as the person who decides has seen it.
+        user: the row that the deciding person has seen.
     """
     return _as_seen(user).update(account=account_id, is_tied_by_hand=True) == 1
 
 
 def tie_by_email(user: PlatformUser) -> bool:
-    """Tie a user to the account with its e-mail; False if it has changed since."""
+    """Tie a user to the account with its e-mail. Return False if it has changed since."""
     account_id = _owners([user.email]).get(_folded(user.email))
     return _as_seen(user).update(account=account_id, is_tied_by_hand=False) == 1
 
@@ -106,7 +106,7 @@ def _as_seen(user: PlatformUser) -> QuerySet[PlatformUser]:
 
 
 def read_item(item: Item) -> tuple[str, Columns]:
-    """Return the id of a user, "" where it has none, and its columns."""
+    """Return the id of a user, or "", and its columns."""
     document = clean(dict(item))[0]
     return word(document, "id", LONGEST), {
         column: word(document, name, LONGEST) for column, name in COLUMNS.items()
@@ -114,7 +114,7 @@ def read_item(item: Item) -> tuple[str, Columns]:
 
 
 def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Columns], int]:
-    """Return the columns by id, and how many entries have no id or a key that no column holds."""
+    """Return the columns by id, and the number of entries without an id or with a too long key."""
     told, set_aside = {}, 0
     for item in items:
         platform_id, columns = read_item(item)
@@ -130,7 +130,7 @@ def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Colum
 
 
 def _forgotten(workspace_id: int, told: Iterable[str]) -> list[str]:
-    """Return the ids of those whom we were asked to forget (S23)."""
+    """Return the ids of the users whom we were asked to forget (S23)."""
     known = forgotten_people.marks(workspace_id)
     return (
         [key for key in told if forgotten_people.digest(forgotten_people.USER, key) in known]
@@ -140,8 +140,8 @@ def _forgotten(workspace_id: int, told: Iterable[str]) -> list[str]:
 
 
 def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> bool:
-    """Give a user its columns and its account, unless that was tied by hand; True if it differs."""
-    values: dict[str, Any] = {**columns, "gone_at": None}  # who is on the list is not gone
+    """Set the columns, and the account unless it was tied by hand. Return whether they differ."""
+    values: dict[str, Any] = {**columns, "gone_at": None}  # a user in the list is not gone
     if not row.is_tied_by_hand:
         values["account_id"] = owners.get(_folded(columns["email"]))
     differs = [column for column, value in values.items() if getattr(row, column) != value]
@@ -151,9 +151,9 @@ def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> boo
 
 
 def _owners(emails: Iterable[str]) -> dict[str, int]:
-    """Return e-mail → id of the one active account that has it, without regard to case."""
+    """Return the id of the only active account for each e-mail, without regard to case."""
     wanted = {_folded(email) for email in emails} - {""}
-    # Compared here: SQLite folds the letters of ASCII alone.
+    # Compared here, because SQLite folds only ASCII letters.
     active = get_user_model().objects.filter(is_active=True).exclude(email="")
     accounts = [(_folded(email), pk) for pk, email in active.values_list("pk", "email")]
     count = Counter(email for email, _ in accounts)

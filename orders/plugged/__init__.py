@@ -1,1 +1,1 @@
-"""What orders plug in to `crm_sync`."""
+"""The hooks of the orders for `crm_sync`."""

@@ -1,4 +1,4 @@
-"""What a live platform shows of the assumptions about orders, assignments, materials and users."""
+"""Checks the assumptions about orders, assignments, materials and users on a live platform."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -53,7 +53,7 @@ ASSUMPTIONS = {
 
 
 def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
-    """Yield what the newest order that we know shows, if there is one."""
+    """Yield the findings from the users, and from the newest order that we know."""
     mine = Order.objects.filter(workspace_id=workspace_id).order_by("-pk")
     key = mine.values_list("platform_id", flat=True).first() or ""
     document = live.document(f"{ORDERS}/{key}") if key else None
@@ -98,7 +98,7 @@ def _assignments(live: Live, order: Item, key: str) -> Iterator[tuple[str, Seen]
 
 
 def _assignment(live: Live, order: Item) -> Item:
-    """Return the first assignment of an order, {} where none is told by its id."""
+    """Return the first assignment of an order, or {} if the order does not name one by its id."""
     key = _first_key(order)
     document = live.document(f"/v1/assignments/{key}") if key else None
     return document if isinstance(document, dict) else {}

@@ -1,4 +1,4 @@
-"""Which function applies which event (§6.2); none of them calls the platform."""
+"""The function that applies each event (§6.2). None of them calls the platform."""
 
 from collections.abc import Callable, Mapping
 

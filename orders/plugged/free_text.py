@@ -1,4 +1,4 @@
-"""In which columns of this app people may be named (S23)."""
+"""The columns of this app that may contain the names of people (S23)."""
 
 from django.db.models import Q
 
@@ -16,9 +16,9 @@ from orders.models import (
     UserList,
 )
 
-# Of the timeline; the others are states and moments.
+# The facts of the timeline that are words. The others are statuses and moments.
 IN_WORDS = (StatusChange.Fact.ACTION, StatusChange.Fact.PHOTOGRAPHER, StatusChange.Fact.MATERIALS)
-# What is still to be sent is the order that somebody wants.
+# A placement that is still to be sent is not searched: it is an order that somebody wants.
 ENDED = (Placement.State.PLACED, Placement.State.FAILED)
 
 FREE_TEXT = (

@@ -1,4 +1,4 @@
-"""The checks of the orders: what is open is read again, and no news is lost."""
+"""The checks of the orders: open orders are read again, and no news is lost."""
 
 import functools
 import operator
@@ -37,7 +37,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
 
 
 def orders(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every order is read again, waits for a person, or has ended (A42: no list of them exists)."""
+    """Check that an order is read again, waits for a person, or has ended (A42: no list)."""
     is_open, is_done = ~Q(status__in=ORDER_TERMINAL), Q(due_at=None)
     assigned = Assignment.objects.filter(order__workspace=workspace_id)
     foreign = assigned.exclude(workspace=workspace_id).values("order")
@@ -64,7 +64,7 @@ def orders(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def assignments(workspace_id: int, now: datetime) -> CheckGroup:
-    """An assignment that was asked for is read; its order's reads ask for it again."""
+    """Check that a requested assignment is read. Reads of its order request it again."""
     is_done = Q(due_at=None)
     return CheckGroup(
         "assignments",
@@ -79,7 +79,7 @@ def assignments(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def effects(workspace_id: int, now: datetime) -> CheckGroup:
-    """What was applied to an order has left that order behind."""
+    """Check that the order of every applied event exists."""
     known = Order.objects.filter(workspace=workspace_id).values("platform_id")
     applied = ReceivedEvent.objects.filter(
         workspace=workspace_id, state=ReceivedEvent.State.APPLIED
@@ -94,7 +94,7 @@ def effects(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def timeline(workspace_id: int, now: datetime) -> CheckGroup:
-    """Nothing that a callback said is newer than what the mirror holds (I22)."""
+    """Check that no callback in the timeline is newer than the mirror (I22)."""
     marks = {one.fact: f"order__{one.at}" for one in lww.OF_ORDERS} | {
         one.fact: f"assignment__{one.at}" for one in lww.OF_ASSIGNMENTS
     }
@@ -115,7 +115,7 @@ def timeline(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def announced(workspace_id: int, now: datetime) -> CheckGroup:
-    """What was announced as ready is fetched."""
+    """Check that announced materials are fetched."""
     is_done = Q(due_at=None)
     return CheckGroup(
         "materials",
@@ -139,7 +139,7 @@ def announced(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def files(workspace_id: int, now: datetime) -> CheckGroup:
-    """A file that is wanted here is stored, or says why not (I27)."""
+    """Check that a file that is wanted here is stored, or has a reason why not (I27)."""
     is_done, is_stored = Q(due_at=None), ~Q(name="")
     return CheckGroup(
         "files",
@@ -161,7 +161,7 @@ def files(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def placements(workspace_id: int, now: datetime) -> CheckGroup:
-    """A placement has its order, or says why not (I9)."""
+    """Count placements by state, and check their workspaces and leases (I9)."""
     has_order = Q(order__isnull=False)
     return CheckGroup(
         "placements",
@@ -179,7 +179,7 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def users(workspace_id: int, now: datetime) -> CheckGroup:
-    """A user of the platform is there, or was missing in two complete walks."""
+    """Count the users who are there, and the users missing in two complete walks."""
     return CheckGroup(
         "users",
         PlatformUser.objects.filter(workspace=workspace_id),
@@ -188,7 +188,7 @@ def users(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
-    """The list of users is read again and again."""
+    """Check that the list of users is read regularly."""
     is_well = Q(problem="")
     too_late = Q(due_at__gt=now + user_list.LONGEST_WAIT + CLOCKS)
     return CheckGroup(
@@ -204,7 +204,10 @@ def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def mails(workspace_id: int, now: datetime) -> CheckGroup:
-    """Who wants mail is due for it; people belong to no workspace, and count in the first one."""
+    """Check that people who want mail are due for it.
+
+    People belong to no workspace, so they count in the first one.
+    """
     is_well = Q(problem="")
     too_late = Q(due_at__gt=now + mail_queue.LONGEST_WAIT + CLOCKS)
     people: QuerySet[Any] = mail_queue.people()

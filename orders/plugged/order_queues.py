@@ -1,4 +1,4 @@
-"""What the workers do for orders: place and read them, fetch what is ready, tell people."""
+"""The queues of the orders: placing, reading, fetching materials and files, and mail."""
 
 from datetime import datetime
 from typing import Any
@@ -34,12 +34,12 @@ def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
 
 
 def _pay(workspace_id: int, now: datetime) -> bool:
-    """Pay for one read of an order or an assignment: both are paid from one bucket (A8)."""
+    """Pay for one read of an order or an assignment. Both are paid from one bucket (A8)."""
     return read_limit.take(workspace_id, now=now)
 
 
 def _wanted_files() -> QuerySet[MaterialFile]:
-    """Return the files to download; none while the setting is off."""
+    """Return the files to download, or none while the setting is off."""
     every = MaterialFile.objects.all()
     return every if settings.MATERIALS_DOWNLOAD else every.none()
 
@@ -57,7 +57,7 @@ def _read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]
 
 
 def _settle(workspace_id: int) -> list[ReadOutcome]:
-    """Settle uncertain placements: an order that was read may be theirs."""
+    """Settle uncertain placements, because an order that was read may belong to one of them."""
     return [ReadOutcome.SETTLED] * settlement.settle_all(workspace_id)
 
 
@@ -81,7 +81,7 @@ FILES = RowQueue(
     name=file_requests.QUEUE,
     rows=lambda now: _wanted_files(),
     work=download.work,
-    calls=False,  # what the platform's limits count are calls of its interface
+    calls=False,  # the platform's limits count only calls of its interface
     slots=4,
     lease=leases.SHORT_LEASE,
 )

@@ -1,4 +1,4 @@
-"""Orders after a backup was restored: open ones are read, none is sent again (I9)."""
+"""Orders after the restore of a backup: open orders are read, and none is sent again (I9)."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -20,13 +20,13 @@ WHY = "A backup was restored: the order may have been sent after the backup was 
 
 
 def after_gap(workspace_id: int, now: datetime) -> int:
-    """Make due what a gap may have hidden (I21); return how many open orders are read."""
+    """Make everything due that a gap may have hidden (I21). Return the number of open orders."""
     expectations.marketing_after_gap(workspace_id, now)
     return refresh.read_all_open(workspace_id, now)
 
 
 def begin(workspace_id: int, now: datetime) -> Counts:
-    """Make open orders and the users due; a placement that was about to be sent is uncertain."""
+    """Make open orders and users due, and mark placements that were about to be sent uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
     placements = list(mine.filter(state__in=TO_BE_SENT))
     for placement in placements:
@@ -38,7 +38,7 @@ def begin(workspace_id: int, now: datetime) -> Counts:
 
 
 def unread(workspaces: Collection[int], since: datetime) -> Counts:
-    """Count what was not read since the restore."""
+    """Count the open orders and the lists of users that were not read since the restore."""
     mine = Order.objects.filter(workspace__in=workspaces).exclude(status__in=ORDER_TERMINAL)
     users = UserList.objects.filter(workspace__in=workspaces)
     return {

@@ -1,6 +1,6 @@
-"""Which rows of this app are old enough to be removed (S23).
+"""Selects the rows of this app that are old enough to be removed (S23).
 
-Orders, their timelines and placements are kept.
+Orders, their timelines and placements are never removed.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from orders.models.statuses import OrderStatus
 
 
 def expired(now: datetime) -> dict[str, Part]:
-    """Return what removes them, by name."""
+    """Return the functions that remove them, by name."""
     ended = MaterialFile.objects.filter(
         due_at=None,
         material__material_set__order__status__in=(OrderStatus.COMPLETED, OrderStatus.CANCELLED),
@@ -30,7 +30,7 @@ def expired(now: datetime) -> dict[str, Part]:
 
 
 def _unnamed() -> QuerySet[PlatformUser]:
-    """Return the users whom no order and no placement names, and no person tied (I32)."""
+    """Return the users that no order or placement names and that no person has tied (I32)."""
     mine = {"workspace": OuterRef("workspace")}
     by_id = Q(user_platform_id=OuterRef("platform_id"))
     by_reference = ~Q(user_reference_id="") & Q(user_reference_id=OuterRef("user_reference_id"))
@@ -44,7 +44,7 @@ def _unnamed() -> QuerySet[PlatformUser]:
 def _removal(files: QuerySet[MaterialFile]) -> Part:
     def remove() -> int:
         batch = dict(files.values_list("pk", "name")[: expiry.BATCH])
-        for name in batch.values():  # first: a row leads to its file, nothing else does
+        for name in batch.values():  # first, because only the row leads to its file
             delete(name)
         return files.filter(pk__in=batch).delete()[0] if batch else 0
 

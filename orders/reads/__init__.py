@@ -1,1 +1,1 @@
-"""When an order is read again, and how many in a minute. Nothing that is read."""
+"""The schedule of the reads of an order, and their limit per minute. Nothing is read here."""

@@ -1,4 +1,4 @@
-"""Reads rows from the platform that are due for a read, one by one."""
+"""Reads due rows from the platform, one by one."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -23,22 +23,22 @@ from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 
-NOT_THERE_YET = 8  # reads in a row that answer 404, some minutes together: a copy may lag behind
+NOT_THERE_YET = 8  # 404 answers in a row, over some minutes in total: a copy may lag behind
 Row = TypeVar("Row", bound=DueModel)
-# Reads one row from the platform and writes it; returns the columns of the end, with `due_at`.
-# Raises the client's errors.
+# Reads one row from the platform and writes it. Returns the columns to finish with, including
+# `due_at`. Raises the client's errors.
 Reader = Callable[[Claim[Row], Client], dict[str, Any]]
-Gone = Callable[[Row, datetime], dict[str, Any]]  # returns columns of a row that stays away
+Gone = Callable[[Row, datetime], dict[str, Any]]  # returns columns of a row that still is not there
 
 
 class ReadOutcome(StrEnum):
-    """What became of a read."""
+    """The outcome of a read."""
 
     READ = "read"
     NOT_THERE = "not there"
     REFUSED = "refused"
     PUT_OFF = "put off"
-    SETTLED = "settled a placement"  # what was read showed that it is an order
+    SETTLED = "settled a placement"  # an order that was read is that of the placement
 
 
 def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: datetime) -> None:
@@ -53,11 +53,11 @@ def one_by_one(
     may_read: Callable[[int, datetime], bool] | None = None,
     gone: Gone[Row] = lambda row, now: {},
 ) -> Callable[[Sequence[Claim[Row]], Turn], Sequence[ReadOutcome]]:
-    """Return the `work` of a queue that reads its rows by this reader.
+    """Return the `work` of a queue that reads its rows with this reader.
 
     Args:
-        may_read: takes one read from the limit of a workspace; if none is left, rows stay due.
-        gone: what else to write of a row that stays away.
+        may_read: takes one read from the limit of a workspace. If none is left, rows are still due.
+        gone: returns more columns to write if a row still is not there.
     """
 
     def work(claims: Sequence[Claim[Row]], turn: Turn) -> Sequence[ReadOutcome]:
@@ -71,7 +71,7 @@ def one_by_one(
 def _read_one(
     claim: Claim[Row], workspace: Workspace, read: Reader[Row], gone: Gone[Row]
 ) -> ReadOutcome:
-    """Read one row and give it back; return the outcome."""
+    """Read one row and end its claim. Return the outcome."""
     try:
         with workspace.calling() as client:
             columns = read(claim, client)
@@ -79,12 +79,12 @@ def _read_one(
         if claim.row.attempts + 1 < NOT_THERE_YET:
             queues.put_off(claim, problem=problem_of(error))
             return ReadOutcome.PUT_OFF
-        # It waits for a person, or for the next event, which gives it as many tries.
+        # The row waits for a person, or for the next event, which allows as many tries again.
         columns = gone(claim.row, timezone.now())
         claim.finish(due_at=None, attempts=0, problem=problem_of(error), **columns)
         return ReadOutcome.NOT_THERE
     except RejectedError as error:
-        # Reading it again would not help.
+        # Another read would not help.
         claim.finish(due_at=None, problem=problem_of(error))
         return ReadOutcome.REFUSED
     except (TransientError, AuthError) as error:

@@ -1,4 +1,4 @@
-"""Pure: when an order is read again (I18): less as it ages."""
+"""Pure: when an order is read again (I18). Older orders are read less often."""
 
 import random
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from orders.models.statuses import ORDER_TERMINAL
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=6)
 PARTS = 96  # an order is read about once in a 96th of its age: 15 minutes within the first day
-LAST = timedelta(hours=24)  # after its end: by then what was announced in a gap is missed
-SOON = timedelta(seconds=15)  # after a read that contradicts something young
+LAST = timedelta(hours=24)  # after its end: a later read would not find what was announced in a gap
+SOON = timedelta(seconds=15)  # after a read that contradicts a recent value
 
 
 def pause(age: timedelta, *, rng: Callable[[], float] = random.random) -> timedelta:
-    """Give the time to the next read of an open order: grows with its age, ±20 % so they spread."""
+    """Return the time to an open order's next read. It grows with age, ±20 % to spread reads."""
     regular = min(max(age / PARTS, SHORTEST), LONGEST)
     return regular * (0.8 + 0.4 * rng())
 
@@ -27,12 +27,12 @@ def next_read(
     contradicts: bool,
     now: datetime,
 ) -> datetime | None:
-    """Say when an order that has just been read is read next; None after the last time.
+    """Return when an order that was just read is read next, or None after the last read.
 
     Args:
-        since: when it was placed, or when we first heard of it.
+        since: when it was placed, or when we first knew of it.
         status_at: returns when it got its status, by the platform's clock; called only at its end.
-        contradicts: what was read contradicts something young.
+        contradicts: the read contradicts a recent value.
     """
     if contradicts:
         return now + SOON

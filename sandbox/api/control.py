@@ -93,7 +93,7 @@ def visuals(platform: Platform, request: Request) -> Answer:
 
 
 def selection(platform: Platform, request: Request) -> Answer:
-    """Deliver a selection of the visuals, of which there are more than were ordered."""
+    """Deliver a selection of the visuals, if there are more than were ordered."""
     platform.select(request.params["assignmentId"], _quantity(request))
     return _assignment(platform, request)
 
@@ -149,7 +149,7 @@ def add_user(platform: Platform, request: Request) -> Answer:
 
 
 def clock(platform: Platform, request: Request) -> Answer:
-    """Set the clock; it runs on from there."""
+    """Set the clock, which then continues from there."""
     platform.set_clock(parse_timestamp(request.text("now") or "", "now"))
     return Answer(200, {"now": timestamp(platform.now())})
 
@@ -160,13 +160,13 @@ def faults(platform: Platform, request: Request) -> Answer:
 
 
 def set_faults(platform: Platform, request: Request) -> Answer:
-    """Replace the rules for faults; `{}` ends all of them."""
+    """Replace the rules for faults. `{}` ends all of them."""
     platform.faults.set(request.body)
     return faults(platform, request)
 
 
 def switches(platform: Platform, request: Request) -> Answer:
-    """List what the interface leaves open, and the current positions."""
+    """List the switches for open points of the interface, and their current positions."""
     listed = [asdict(one) | {"now": platform.switches[name]} for name, one in SWITCHES.items()]
     return Answer(200, {"platforms": list(PLATFORMS), "switches": listed})
 

@@ -80,7 +80,7 @@ def marketing(platform: Platform, request: Request) -> Answer:
 
 
 def file(platform: Platform, request: Request) -> Answer:
-    """Return the file of a material; no token is needed, its address is the secret (A38, A51)."""
+    """Return the file of a material. No token is needed: its address is secret (A38, A51)."""
     name = request.params["name"]
     content = deliverables.content(request.params["key"], request.params["quality"], name)
     if content is None:

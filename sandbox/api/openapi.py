@@ -23,10 +23,11 @@ Answers = Mapping[int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path; the first line of the handler's docstring describes it.
+    """One method of one path. The first line of the handler's docstring describes it.
 
-    `answers` names the schema of each status, None for an answer without a body. `?` after the
-    schema of the body: it may be left out. `switch` decides about the form of the answer.
+    `answers` contains the schema of each status, or None for an answer without a body. A `?` after
+    the schema of the body means that the body is optional. `switch` decides about the form of the
+    answer.
     """
 
     method: str
@@ -61,7 +62,7 @@ OTHER_TYPES = {
 
 
 def document(operations: Iterable[Operation]) -> Document:
-    """The whole description."""
+    """Return the whole description."""
     paths: dict[str, Document] = {}
     for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
@@ -84,7 +85,7 @@ def document(operations: Iterable[Operation]) -> Document:
 
 
 def statuses(one: Operation) -> dict[int, str | None]:
-    """All statuses that an operation may answer with when no fault is on, and their schemas."""
+    """Return the statuses that an operation may answer with if no fault is on, with schemas."""
     follow = {
         400: one.body or one.query,
         413: one.body,
@@ -118,7 +119,7 @@ def _operation(one: Operation) -> Document:
 
 
 def _name(one: Operation) -> str:
-    """A name for generated clients; a path with a slash at its end differs from one without."""
+    """Return a name for generated clients. A slash at the end of the path makes another name."""
     words = re.findall(r"[A-Za-z0-9]+", one.path + ("slash" if one.path.endswith("/") else ""))
     return one.method.lower() + "".join(word[0].upper() + word[1:] for word in words)
 
@@ -148,7 +149,7 @@ def _content(description: str, media_type: str, schema: Document) -> Document:
 
 
 def _callback() -> Document:
-    """The description of a callback (§6)."""
+    """Return the description of a callback (§6)."""
     body: dict[str, Any] = {"content": {"application/json": {"schema": ref("Event")}}}
     return {
         "summary": "§6 An event; answer with a 2xx within 30 seconds, nothing is repeated",

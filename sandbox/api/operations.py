@@ -1,8 +1,8 @@
-"""Every operation of the sandbox as a row: requests are routed by the rows, OpenAPI describes them.
+"""Every operation of the sandbox as a row, used to route requests and to make the OpenAPI file.
 
-A row is method, path, handler, the schema of each answer, the schema of the body, and how it may
-refuse. Left out because they follow: 401 where a token is needed, 400 for a query, 400 and 413 for
-a body, 404 for an id in the path, 403 on the control paths.
+A row contains method, path, handler, the schema of each answer, the schema of the body, and the
+statuses of refusals. Some refusals follow and are not listed: 401 where a token is needed, 400 for
+a query, 400 and 413 for a body, 404 for an id in the path, 403 on the control paths.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ _ROUTES = [
 
 
 def route(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The operation of a path, and the words in the path.
+    """Return the operation of a path, and the words in the path.
 
-    Raises `Refused`: 404 for an unknown path, 405 for a method that the path does not take.
+    Raises `Refused`: 404 for an unknown path, 405 for a method that the path does not support.
     """
     allowed = []
     for pattern, operation in _ROUTES:

@@ -41,7 +41,7 @@ def open_session(platform: Platform, request: Request) -> Answer:
 
 
 def _user(platform: Platform, request: Request) -> Document:
-    """The acting user, named in exactly one of two ways (§4.4, A34)."""
+    """Return the acting user, named in exactly one of two ways (§4.4, A34)."""
     user_id, reference = request.text("userId"), request.text("userReferenceId")
     if (user_id is None) == (reference is None):
         message = "exactly one of userId and userReferenceId is required"
@@ -105,7 +105,7 @@ def instructions(platform: Platform, request: Request) -> Answer:
 
 
 def _chosen(value: Any) -> list[tuple[catalogue.Product, int]]:
-    """The products of a body, each with its quantity; a 400 names the wrong member."""
+    """Return the products of a body, each with its quantity. A 400 names the wrong member."""
     if not isinstance(value, list) or not value or len(value) > MOST_OF_ONE:
         raise bad("products", "is required, a list of at least one product")
     chosen = []
@@ -124,7 +124,7 @@ def _chosen(value: Any) -> list[tuple[catalogue.Product, int]]:
 
 
 def place(platform: Platform, request: Request) -> Answer:
-    """Place the order of a session (§4.3); a second order is a 409 (A33)."""
+    """Place the order of a session (§4.3). A second order is a 409 (A33)."""
     session_id = request.text("sessionId")
     if session_id is None:
         raise bad("sessionId", "is required")
@@ -164,7 +164,7 @@ def assignment(platform: Platform, request: Request) -> Answer:
 
 
 def shown_order(platform: Platform, order: Document) -> Document:
-    """An order with its assignments (A35)."""
+    """Return an order with its assignments (A35)."""
     all_of_it = [dict(platform.assignment(one)) for one in order["assignments"]]
     return {**order, "assignments": all_of_it}
 

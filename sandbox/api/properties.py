@@ -14,7 +14,7 @@ USUAL_PAGE = 50  # §8
 
 
 def create(platform: Platform, request: Request) -> Answer:
-    """Create a property; every field is optional (§4.6), a reference that exists is a 409 (A45)."""
+    """Create a property (§4.6). Every field is optional. An existing reference is a 409 (A45)."""
     document = platform.merged({}, request.body)
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()
@@ -25,7 +25,7 @@ def create(platform: Platform, request: Request) -> Answer:
 
 
 def update(platform: Platform, request: Request) -> Answer:
-    """Change a property by the rules of merging (§4.6); an unknown one is a 404 (A3)."""
+    """Change a property by the rules of merging (§4.6). An unknown property is a 404 (A3)."""
     stored = _named(platform, request)
     document = platform.merged(stored, request.body)
     if document.get("objectReferenceId") != stored.get("objectReferenceId"):
@@ -36,7 +36,7 @@ def update(platform: Platform, request: Request) -> Answer:
 
 
 def _named(platform: Platform, request: Request) -> Document:
-    """The property of the path, which names it by its id or by its reference."""
+    """Return the property that the path names by its id or by its reference."""
     if "propertyId" in request.params:
         return platform.property_(request.params["propertyId"])
     return platform.property_by_reference(request.params["objectReferenceId"])
@@ -71,7 +71,7 @@ def _list_item(document: Document) -> Document:
 def page(
     request: Request, documents: Collection[Document], shown: Callable[[Document], Document]
 ) -> Answer:
-    """One page in its envelope (§2.6, A1); past the last page it is empty."""
+    """Return one page in its envelope (§2.6, A1). After the last page it is empty."""
     number = request.number("page", 0, lowest=0)
     size = request.number("size", USUAL_PAGE, lowest=1, highest=LARGEST_PAGE)
     total_pages = -(-len(documents) // size)

@@ -1,6 +1,6 @@
 """The JSON schemas of bodies, for OpenAPI 3.1.
 
-The schema of a property is made of the field table; enums are those of the sandbox's tables.
+The schema of a property is made from the field table. Enums are from the sandbox's tables.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ def one_of(*values: str) -> Document:
 
 
 def record(names: str = "", /, **members: Document) -> Document:
-    """An object with these members; `!` marks a required one. It may have more members (§9).
+    """Return the schema of an object with these members. It may have more members (§9).
 
-    A member without a schema here has the schema of its name in `TYPES`.
+    `!` marks a required member. A member without a schema here has the schema of its name in
+    `TYPES`.
     """
     known = {name: TYPES.get(name, TEXT) for name in names.replace("!", "").split()} | members
     required = [name.removesuffix("!") for name in names.split() if name.endswith("!")]
@@ -49,7 +50,7 @@ def nullable(schema: Document) -> Document:
 
 
 def of_field(known: Field, *, reading: bool) -> Document:
-    """The schema of a property field; read, an enum may be UNKNOWN (§2.4)."""
+    """Return the schema of a property field. In an answer, an enum may be UNKNOWN (§2.4)."""
     match known.kind:
         case "text":
             return TEXT | ({"maxLength": known.limit} if known.limit else {})
@@ -71,7 +72,7 @@ _PLAIN = {
     "integer": WHOLE,
     "boolean": FLAG,
     "date": DAY,
-    "datetime": TEXT,  # a timestamp, or a date alone
+    "datetime": TEXT,  # a timestamp, or only a date
 }
 
 
@@ -83,7 +84,7 @@ def _members(fields: dict[str, Field], *, reading: bool) -> dict[str, Document]:
     }
 
 
-# The schema of each member by its name; all others are texts.
+# The schema of each member by its name. All other members are texts.
 TYPES: dict[str, Document] = {
     **dict.fromkeys(("createdAt", "updatedAt", "modifiedAt", "expiresAt", "triggeredAt"), MOMENT),
     **dict.fromkeys(("lastTriggeredAt", "timestamp", "occurredAt", "scheduledAt"), MOMENT),

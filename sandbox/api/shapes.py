@@ -1,4 +1,4 @@
-"""The form of answers where the interface leaves it open (see `sandbox.interface.switches`)."""
+"""The form of answers where the interface allows several (see `sandbox.interface.switches`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.wire import Answer, Document, Refused
 
 Positions = dict[str, str]
 
-# Members with these names are ids, but not inside `AS_WRITTEN`, which the client wrote.
+# Members with these names are ids, except inside `AS_WRITTEN`, which the client wrote.
 IDS = {"id", "orderId", "assignmentId", "userId", "realEstatePropertyId"}
 IDS_GIVEN = IDS | {"billing", "organization", "delivery"}
 AS_WRITTEN = {"payload", "headers", "customFields", "publishers", "seller", "owner"}
@@ -20,7 +20,7 @@ NOTHING = {"204": Answer(204), "null": Answer(200, None), "{}": Answer(200, {})}
 
 
 def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer:
-    """The answer of an operation, in the form that the switches choose."""
+    """Return the answer of an operation, in the form that the switches choose."""
     value = answer.value
     match positions.get(operation.switch):
         case "204":
@@ -45,12 +45,12 @@ def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer
 
 
 def given(body: Document, positions: Positions) -> Document:
-    """The body of a request, with numeric ids as texts."""
+    """Return the body of a request, with numeric ids as texts."""
     return _ids(body, IDS_GIVEN, _text) if positions["ids"] == "number" else body
 
 
 def _without_empty(value: Any) -> Any:
-    """The value without empty members; an object that becomes empty is left out too."""
+    """Return the value without empty members. An object that becomes empty is removed, too."""
     if isinstance(value, list):
         return [_without_empty(one) for one in value]
     if not isinstance(value, dict):
@@ -79,7 +79,7 @@ def _text(key: Any) -> Any:
 
 
 def refused(refusal: Refused, positions: Positions) -> Answer:
-    """A refusal, in the form that the switches choose."""
+    """Return the answer for a refusal, in the form that the switches choose."""
     position = positions.get(refusal.switch, str(refusal.status))
     if position in NOTHING:
         return NOTHING[position]

@@ -18,7 +18,7 @@ def read(platform: Platform, request: Request) -> Answer:
 
 
 def put(platform: Platform, request: Request) -> Answer:
-    """Create (201) or replace (200) the webhook (§4.1, A21); an omitted secret stays."""
+    """Create (201) or replace (200) the webhook (§4.1, A21). An omitted secret does not change."""
     stored = platform.workspace.webhook
     webhook = callbacks.configuration(request, stored, timestamp(platform.now()))
     platform.workspace.webhook = webhook
@@ -35,7 +35,7 @@ def patch(platform: Platform, request: Request) -> Answer:
 
 
 def delete(platform: Platform, request: Request) -> Answer:
-    """Remove the webhook and its history; deliveries stop (§4.1)."""
+    """Remove the webhook and its history, and stop deliveries (§4.1)."""
     _configured(platform)
     platform.workspace.webhook = None
     platform.workspace.history.clear()
@@ -45,7 +45,7 @@ def delete(platform: Platform, request: Request) -> Answer:
 
 
 def triggers(platform: Platform, request: Request) -> Answer:
-    """List the last ten deliveries, the newest first (§4.1; the order is our reading)."""
+    """List the last ten deliveries, the newest first (§4.1). The order is our reading."""
     _configured(platform)
     return Answer(200, platform.workspace.history[::-1])
 

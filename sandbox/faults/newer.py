@@ -1,4 +1,4 @@
-"""Fields, values and events of a newer platform, which the interface does not list; pure."""
+"""Pure: fields, values and events of a newer platform, which the interface does not list."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sandbox.wire import Document
 
 FIELDS: Document = {"newerField": {"of": "a later version"}}
 VALUE = "VALUE_OF_A_LATER_VERSION"
-UNKNOWN = "UNKNOWN"  # how this version shows what it does not recognise (§2.4, §9 rule 3)
+UNKNOWN = "UNKNOWN"  # this version's value for what it does not recognise (§2.4, §9 rule 3)
 EVENT = "ORDER_NOTE_ADDED"
 
-# Earlier deliveries and names that the client chose stay as they are.
+# Earlier deliveries, and names that the client chose, are not changed.
 AS_THEY_ARE = frozenset({"payload", "headers", "customFields"})
 
 
@@ -22,11 +22,11 @@ def _enum_names(members: dict[str, Field]) -> Iterator[str]:
     for name, known in members.items():
         if known.kind in ("enum", "enums"):
             yield name
-        if name != "characteristics":  # there UNKNOWN is a value like any other (§4.6 rule 4)
+        if name != "characteristics":  # there, UNKNOWN is a normal value (§4.6 rule 4)
             yield from _enum_names(known.members)
 
 
-# previousStatus is left out: if it equalled newStatus, the event would be a nudge.
+# previousStatus is excluded: if it equalled newStatus, the event would be a nudge.
 ENUMS = frozenset(
     {"status", "newStatus", "actionRequired", "visualType", "targetPlatform"}
     | set(_enum_names(PROPERTY))
@@ -34,7 +34,7 @@ ENUMS = frozenset(
 
 
 def with_fields(value: Any) -> Any:
-    """A JSON value with one more field in each object."""
+    """Return a JSON value with one more field in each object."""
     if isinstance(value, list):
         return [with_fields(one) for one in value]
     if not isinstance(value, dict):
@@ -46,7 +46,7 @@ def with_fields(value: Any) -> Any:
 
 
 def with_values(value: Any, replacement: str, names: str = "*") -> Any:
-    """A JSON value with `replacement` as the value of each enum whose name matches."""
+    """Return a JSON value with `replacement` in each enum whose name matches."""
     if isinstance(value, list):
         return [with_values(one, replacement, names) for one in value]
     if not isinstance(value, dict):
@@ -66,6 +66,6 @@ def _replaced(name: str, value: Any, replacement: str, names: str) -> Any:
 
 
 def event(known: Document) -> Document:
-    """An event of another type, about the same thing at the same time."""
+    """Return an event of another type, about the same subject at the same time."""
     kept = ("orderId", "occurredAt", "timestamp")
     return {"event": EVENT, **{one: known[one] for one in kept if one in known}, **FIELDS}

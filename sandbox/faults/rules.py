@@ -1,8 +1,8 @@
-"""Faults of platform and network, by rules; seeded, so that a run can be repeated.
+"""Faults of platform and network, by rules. A seed makes a run repeatable.
 
-A rule is JSON: `{"fault": "UNAVAILABLE", "chance": 0.1, "times": 3, "method": "PATCH",
-"path": "/v1/real-estate-properties/*", "event": "VISUALS_READY", "seconds": 2}`. Only `fault` is
-required. The first rule that matches, and whose chance is drawn, applies to a request or an event.
+A rule is JSON: `{"fault": "UNAVAILABLE", "chance": 0.1, "times": 3, "method": "PATCH", "path":
+"/v1/real-estate-properties/*", "event": "VISUALS_READY", "seconds": 2}`. Only `fault` is required.
+The first rule that matches, and whose chance is drawn, applies to a request or an event.
 docs/sandbox.md describes each fault.
 """
 
@@ -27,8 +27,8 @@ ANSWERS = frozenset(
     | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
 )
 OF_FILES = frozenset({"SHORTENED", "LED_INSIDE", "ENDLESS"})
-INSIDE = "https://169.254.169.254/latest/meta-data/"  # where clouds serve the secrets of a machine
-FILES = "/files/"  # a rule whose path begins with it applies to files, and no other rule does
+INSIDE = "https://169.254.169.254/latest/meta-data/"  # here clouds serve the secrets of a machine
+FILES = "/files/"  # only rules whose path begins with it apply to files
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
     | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
@@ -38,7 +38,7 @@ FAULTS = ANSWERS | OF_FILES | CALLBACKS
 
 @dataclass(slots=True)
 class Rule:
-    """When a fault happens; `times` counts down, None means always."""
+    """When a fault happens. `times` counts down; None means always."""
 
     fault: str
     chance: float = 1.0
@@ -50,7 +50,7 @@ class Rule:
     seconds: float = 0.0
 
     def refusal(self) -> Refused | None:
-        """The refusal with which this fault answers, or None for another kind of fault."""
+        """Return the refusal that this fault answers with, or None for another kind of fault."""
         if self.fault not in REFUSALS:
             return None
         refused = Refused(*REFUSALS[self.fault])
@@ -68,9 +68,9 @@ class Faults:
         self._random = random.Random(0)
 
     def set(self, wanted: Document) -> None:
-        """Replace all rules by those of `{"seed", "rules"}`; raises `Refused(400)` naming a field.
+        """Replace all rules by the rules in `{"seed", "rules"}`. Without rules there are no faults.
 
-        Without rules there are no faults.
+        Raises `Refused(400)` that names a field.
         """
         seed, rules = wanted.get("seed", 0), wanted.get("rules", [])
         if not isinstance(seed, int):
@@ -82,11 +82,11 @@ class Faults:
         self._random = random.Random(seed)
 
     def shown(self) -> Document:
-        """The current rules, as JSON."""
+        """Return the current rules as JSON."""
         return {"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]}
 
     def on_request(self, method: str, path: str) -> Rule | None:
-        """The rule that applies to a request, or None."""
+        """Return the rule that applies to a request, or None."""
         for rule in self.rules:
             of_file = path.startswith(FILES)
             known = ANSWERS | OF_FILES if of_file else ANSWERS
@@ -99,7 +99,7 @@ class Faults:
         return None
 
     def on_event(self, event: Document) -> Rule | None:
-        """The rule that applies to an event before it is sent, or None."""
+        """Return the rule that applies to an event before it is sent, or None."""
         for rule in self.rules:
             if rule.fault not in CALLBACKS or rule.event not in ("*", event["event"]):
                 continue
@@ -138,7 +138,7 @@ def _rule(value: Any, where: str) -> Rule:
 
 
 def disguised(answer: Answer, rule: Rule) -> Answer:
-    """The answer changed by the fault, for example as a newer platform would give it."""
+    """Return the answer as the fault changes it, for example as a newer platform would give it."""
     match rule.fault:
         case "NEWER_ANSWER":
             value = newer.with_fields(answer.value)

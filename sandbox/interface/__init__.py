@@ -1,1 +1,1 @@
-"""The interface document as tables; pure, without state."""
+"""Pure: the interface document as tables, without state."""

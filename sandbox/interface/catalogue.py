@@ -1,4 +1,4 @@
-"""The products and photographers of the seeded workspace; the list is ours (§1)."""
+"""The products and photographers of the seeded workspace. The list is our own (§1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of A31; `action`: what the client must provide, `asks`: whether it is missing."""
+    """A product of A31.
+
+    `action` is what the client must provide, and `asks` is whether it is missing.
+    """
 
     id: str
     product: str
@@ -47,7 +50,7 @@ CURRENCY = "EUR"
 BY_ID = {one.id: one for one in PRODUCTS}
 BY_NAME = {one.product: one for one in PRODUCTS}
 
-# A39: visualQuality applies to these alone.
+# A39: visualQuality applies only to these products.
 PHOTO_PRODUCTS = frozenset(
     {
         "GROUND_PHOTO",

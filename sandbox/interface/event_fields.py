@@ -1,4 +1,4 @@
-"""The seven events (§6.3), field for field; pure.
+"""Pure: the seven events (§6.3), field by field.
 
 Absent optional fields are left out. Only `scheduledAt` of APPOINTMENT_DATE_UPDATED may be null
 (§2).
@@ -28,17 +28,17 @@ FIELDS = {
 
 
 def event(name: str, at: str, known: Document) -> Document:
-    """An event at a time, with those of its fields that are known."""
+    """Return an event at a time, with all of its fields that are known."""
     known = known | {"event": name, "timestamp": at, "occurredAt": at}
     fields = ((one.removesuffix("!"), one.endswith("!")) for one in FIELDS[name].split())
     return {field: known[field] for field, required in fields if required or field in known}
 
 
 def of_order(order: Document) -> Document:
-    """An order under the field names of its events."""
+    """Return an order under the field names of its events."""
     return order | {"orderId": order["id"], "newStatus": order["status"]}
 
 
 def of_assignment(assignment: Document) -> Document:
-    """An assignment under the field names of its events."""
+    """Return an assignment under the field names of its events."""
     return assignment | {"assignmentId": assignment["id"], "newStatus": assignment["status"]}

@@ -1,4 +1,4 @@
-"""The lifecycles of orders and assignments (§3) as tables; pure."""
+"""Pure: the lifecycles of orders and assignments (§3) as tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 DOCUMENT = "DOCUMENT"
 
-# §3.2, photo and visual products; every kind but DOCUMENT (A48).
+# §3.2, photo and visual products: every kind except DOCUMENT (A48).
 PHOTO_MOVES: dict[str, tuple[str, ...]] = {
     "CREATED": ("PHOTOGRAPHER_ASSIGNED", "CANCELLED"),
     "PHOTOGRAPHER_ASSIGNED": ("SCHEDULED", "RESCHEDULE_IN_PROCESS", "CANCELLED"),
@@ -17,7 +17,7 @@ PHOTO_MOVES: dict[str, tuple[str, ...]] = {
     "CANCELLED": (),
 }
 
-# §3.2, document products. Their cancellation is "not shown": taken as for photos.
+# §3.2, document products. Their cancellation is "not shown". We assume the same as for photos.
 DOCUMENT_MOVES: dict[str, tuple[str, ...]] = {
     "CREATED": ("IN_PROCESS", "ACTION_REQUIRED", "CANCELLED"),
     "ACTION_REQUIRED": ("CREATED", "CANCELLED"),
@@ -41,12 +41,12 @@ ACTIONS = ("POWER_OF_ATTORNEY_REQUIRED", "DOCUMENT_UPLOAD_REQUIRED")
 
 
 def moves(kind: str) -> dict[str, tuple[str, ...]]:
-    """The table that an assignment of this kind follows (A48)."""
+    """Return the table that an assignment of this kind follows (A48)."""
     return DOCUMENT_MOVES if kind == DOCUMENT else PHOTO_MOVES
 
 
 def next_status(kind: str, status: str, *, asks_client: bool = False) -> str | None:
-    """The next status, or None for a terminal or an unknown one.
+    """Return the next status, or None for a terminal or an unknown status.
 
     `asks_client`: the product needs input that the client has not provided.
     """
@@ -57,9 +57,10 @@ def next_status(kind: str, status: str, *, asks_client: bool = False) -> str | N
 
 
 def next_order_status(status: str, assignments: Collection[str]) -> str | None:
-    """The next status of an order, given those of its assignments; None: no change (§3.1).
+    """Return the next status of an order from the statuses of its assignments, or None (§3.1).
 
-    One step at a time: if its only assignment jumps to DELIVERED, the order is IN_PROGRESS first.
+    The order moves one step at a time: if its only assignment jumps to DELIVERED, the order is
+    IN_PROGRESS first.
     """
     if not ORDER_MOVES.get(status) or not assignments:
         return None

@@ -1,8 +1,8 @@
 """The property fields that the platform knows (§2.4), as one table.
 
-A line is a wire name and its kind; `a.b` is a member of `a`, `a[].b` a member of each item of the
-list `a`; `a.{b,c}` are two members of one kind; a line that begins with blanks goes on with the
-one above. Kinds:
+A line is a wire name and its kind. `a.b` is a member of `a`. `a[].b` is a member of each item of
+the list `a`. `a.{b,c}` are two members of one kind. A line that begins with blanks continues the
+line above. Kinds:
 
     text        at most 255 characters (§8); `text 3`: at most 3
     long-text   descriptions, addresses on the web, option values: not limited (A9)
@@ -190,7 +190,7 @@ offerType                    enum BUY RENT
 {parcelNumbers,author}       text
 """
 
-# Each is APPLIES, DOES_NOT_APPLY or UNKNOWN, which is a value nowhere else (§4.6 rule 4).
+# Each is APPLIES, DOES_NOT_APPLY or UNKNOWN. Only here UNKNOWN is a value (§4.6 rule 4).
 CHARACTERISTICS = """
 arePetsAllowed hasAttic hasBalcony hasBuildingLawRestrictions hasCableTv hasCarPort
 hasCarPortDouble hasCellar hasChargingStation hasConnectedBuildingLand hasDemolitionProperty
@@ -214,7 +214,7 @@ SHORT_TEXT = 255  # §8
 
 @dataclass(slots=True)
 class Field:
-    """The values that a place of a property document may have."""
+    """The values that one field of a property document may have."""
 
     kind: str
     values: frozenset[str] = frozenset()
@@ -223,7 +223,7 @@ class Field:
 
 
 def parse(table: str) -> dict[str, Field]:
-    """Turn the lines of a table into a tree: first-level wire name to its field."""
+    """Return a table as a tree: the fields by their wire names at the first level."""
     root = Field("object")
     for line in _whole_lines(table):
         names, kind, *words = line.split()

@@ -1,6 +1,6 @@
-"""What the interface leaves open, as switches: a platform may do either; pure.
+"""Pure: the points that the interface does not decide, as switches.
 
-A row: name, rule, positions (the first is the default), and what it decides.
+A row contains name, rule, positions (the first is the default), and what the switch decides.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ merge A10 deep shallow
     whether members inside the four merged objects are merged too, or replaced
 """
 
-# The kinds of platform that `--platform` takes.
+# The kinds of platform for `--platform`.
 PLATFORMS: dict[str, dict[str, str]] = {
     "rich": {},
     "strict": {
@@ -69,7 +69,7 @@ PLATFORMS: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One thing that the interface leaves open."""
+    """One point that the interface does not decide."""
 
     name: str
     rule: str
@@ -92,7 +92,7 @@ USUAL = {name: one.positions[0] for name, one in SWITCHES.items()}
 
 
 def turned(now: dict[str, str], wanted: Document) -> dict[str, str]:
-    """The positions after `{"platform": kind, name: position, …}`; each member is optional.
+    """Return the positions after `{"platform": kind, name: position, …}`. All members are optional.
 
     A kind sets every switch first. Raises `Refused(400)` that names the wrong member.
     """

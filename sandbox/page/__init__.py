@@ -1,1 +1,1 @@
-"""The page for people. No change of the state."""
+"""The page for people. It does not change the state."""

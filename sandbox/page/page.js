@@ -1,4 +1,4 @@
-// Shows what happens meanwhile, unless somebody is in the middle of something.
+// Refreshes the page every two seconds, unless a person is using it.
 setInterval(async () => {
   const main = document.querySelector("main");
   if (document.hidden || main.contains(document.activeElement) || main.querySelector("[open]")) return;

@@ -1,7 +1,7 @@
 """A page that shows the state of the sandbox, with buttons for the actions of people.
 
-Buttons are forms, so it works without a script; the script only refreshes it.
-The page may show anything that was sent to the sandbox, so every value goes through `escape`.
+The buttons are forms, so the page works without a script. The script only refreshes it. The page
+may show anything that was sent to the sandbox, so every value goes through `escape`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ POLICY = (
 
 
 def render(platform: Platform, refused: str = "") -> bytes:
-    """The page: the latest orders with their assignments, the callbacks, the calls."""
+    """Return the page: the latest orders with their assignments, the callbacks, the calls."""
     workspace = platform.workspace
     orders = list(workspace.orders.values())[-LATEST:][::-1]
     main = (
@@ -120,7 +120,7 @@ def _facts(platform: Platform) -> str:
 
 
 def _switches(platform: Platform) -> str:
-    """A form for each switch, and one that sets all of them."""
+    """Return a form for each switch, and one form that sets all of them."""
     every = _choice("platform", PLATFORMS, name="platform", label="All, for a platform that is")
     rows = []
     for one in SWITCHES.values():
@@ -175,7 +175,7 @@ def _assignment(one: Document) -> str:
 
 
 def _steps(one: Document) -> str:
-    """The buttons of an assignment that is not terminal."""
+    """Return the buttons of an assignment that is not terminal."""
     if one["status"] in lifecycle.TERMINAL:
         return ""
     path, kind = f"assignments/{one['id']}", one.get("assignmentType", "")
@@ -271,7 +271,7 @@ def _cell(head: str, content: str) -> str:
 
 
 def _moment(text: Any) -> str:
-    """A timestamp or a date for people; any other value is shown as it is."""
+    """Return a timestamp or a date for people. Any other value is shown unchanged."""
     try:
         moment = datetime.fromisoformat(text)
     except (ValueError, TypeError):

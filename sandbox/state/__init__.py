@@ -1,1 +1,1 @@
-"""The state of the platform and its changes. No HTTP except the callbacks."""
+"""The state of the platform and its changes. No HTTP except for the callbacks."""

@@ -26,7 +26,7 @@ class Access:
         self.client_secret = client_secret
 
     def issue(self, body: Document, *, key: str, now: datetime) -> str:
-        """A JWT for the right client id and secret, else `Refused(401)`."""
+        """Return a JWT for the right client id and secret, or raise `Refused(401)`."""
         client_id, secret = body.get("clientId"), body.get("secret")
         if not (
             isinstance(client_id, str)
@@ -43,7 +43,7 @@ class Access:
         return f"{text}.{_sign(text, key)}"
 
     def check(self, header: str | None, *, key: str, now: datetime) -> None:
-        """Accept a valid `Authorization` header, else raise `Refused(401)` (§5.1, A5)."""
+        """Accept a valid `Authorization` header, or raise `Refused(401)` (§5.1, A5)."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Refused(401, "the bearer token is missing", switch="badToken")

@@ -1,6 +1,6 @@
-"""The webhook of the workspace: its configuration (§2.1), and calls of it (§5.2, §6.1).
+"""The webhook of the workspace: its configuration (§2.1), and the calls to it (§5.2, §6.1).
 
-One attempt for each event: nothing is repeated (§6.1 rule 4).
+There is one attempt for each event. Nothing is repeated (§6.1 rule 4).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", re.ASCII)
 
 
 def configuration(request: Request, stored: Document | None, at: str) -> Document:
-    """The webhook of a PUT (§4.1); `stored` is the one that it replaces.
+    """Return the webhook of a PUT (§4.1). `stored` is the webhook that it replaces.
 
-    An omitted secret stays (§4.1). Raises `Refused(400)` naming the field.
+    An omitted secret does not change (§4.1). Raises `Refused(400)` that names the field.
     """
     url = request.text("url")
     if not url or not _is_address(url):
@@ -105,13 +105,13 @@ def _check_authentication(webhook: Document) -> None:
 
 
 def shown(webhook: Document) -> Document:
-    """The configuration as it is returned, without the secret (§2.1)."""
+    """Return the configuration without the secret (§2.1)."""
     public = {name: value for name, value in webhook.items() if name not in SECRETS}
     return public | {"hasAuthSecret": "authSecret" in webhook}
 
 
 def event_headers(event: Document) -> dict[str, str]:
-    """The headers that describe the event (§6.1 rule 2, A26)."""
+    """Return the headers that describe the event (§6.1 rule 2, A26)."""
     headers = {"X-Event-Type": event["event"]}
     if "orderId" in event:
         headers["X-Order-ID"] = event["orderId"]
@@ -119,7 +119,7 @@ def event_headers(event: Document) -> dict[str, str]:
 
 
 def authenticate(webhook: Document) -> tuple[str, dict[str, str]]:
-    """The address to call and the headers that authenticate the call (§5.2)."""
+    """Return the address to call and the headers that authenticate the call (§5.2)."""
     url, secret = webhook["url"], webhook.get("authSecret", "")
     match webhook["authType"]:
         case "HEADER":
@@ -139,7 +139,7 @@ def _quoted(text: str) -> str:
 
 
 def call(http: requests.Session, webhook: Document, event: Document, at: str) -> Document:
-    """Call the webhook with an event, once, and return the record of it (§2.2)."""
+    """Call the webhook with an event, once, and return the record of the call (§2.2)."""
     headers = event_headers(event)
     record: Document = {
         "id": str(uuid.uuid4()),
@@ -160,7 +160,7 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
                 data=encode(event),
                 headers=sent,
                 timeout=max(SECONDS, 0.001),
-                allow_redirects=False,  # a redirect is no 2xx
+                allow_redirects=False,  # a redirect is not a 2xx
                 stream=True,
             ) as response,
         ):
@@ -171,7 +171,7 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
     except requests.Timeout:
         record.pop("statusCode", None)  # A25
         return _failed(record, f"Time-out: no answer within {SECONDS} seconds")
-    # ValueError: the answer is no HTTP.
+    # ValueError: the answer is not HTTP.
     except (requests.RequestException, OSError, ValueError, HTTPError) as error:
         return _failed(record, _without(hidden, f"{type(error).__name__}: {error}"))
     if 200 <= response.status_code < 300:  # §6.1 rule 3
@@ -181,13 +181,13 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
 
 
 def dropped(event: Document, at: str) -> Document:
-    """The record of a call that was lost on its way."""
+    """Return the record of a call that was lost on its way."""
     record = {"id": str(uuid.uuid4()), "triggeredAt": at, "payload": event}
     return _failed(record | {"headers": event_headers(event)}, "The connection was lost")
 
 
 def _beginning(response: requests.Response, size: int) -> bytes:
-    """The first bytes of the answer; if it breaks off, its status still counts."""
+    """Return the first bytes of the answer. If it breaks off, its status still counts."""
     try:
         return response.raw.read(size, decode_content=True) or b""
     except (HTTPError, OSError):
@@ -195,7 +195,7 @@ def _beginning(response: requests.Response, size: int) -> bytes:
 
 
 def _forms_of_secrets(webhook: Document) -> list[str]:
-    """The secrets as an answer or an error may repeat them, the longest first (§2.1)."""
+    """Return all forms in which an answer or an error may repeat secrets, longest first (§2.1)."""
     secrets = [webhook[name] for name in SECRETS if name in webhook]
     forms = [
         form
@@ -209,14 +209,14 @@ def _forms_of_secrets(webhook: Document) -> list[str]:
 
 
 def _without(hidden: list[str], text: str) -> str:
-    """A text without secrets: an error may name the address, an answer may repeat the call."""
+    """Return a text without secrets, which an error or an answer may repeat."""
     for form in hidden:
         text = text.replace(form, "***")
     return text
 
 
 def _failed(record: Document, message: str, answer: str | None = None) -> Document:
-    """Add the error message and the answer, which only failures have, both cut (§8)."""
+    """Add the error message and the answer, both cut (§8). Only failures have them."""
     record["success"] = False
     record["errorMessage"] = _cut(message, MESSAGE_LIMIT)
     if answer is not None:

@@ -1,7 +1,7 @@
 """Delivered materials (A38), generated marketing materials (A40), and their small files.
 
-The address decides which file of `samples/` it returns, so no file is stored. Stored addresses are
-relative, and absolute in answers; the id in them is a secret, as in a signed link.
+The address decides which file of `samples/` is returned, so no file is stored. Addresses are stored
+as relative and answered as absolute. The id in them is a secret, as in a signed link.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from sandbox.wire import Document
 MIME_TYPES = {"png": "image/png", "pdf": "application/pdf", "mp4": "video/mp4"}
 SUFFIX = {DOCUMENT: "pdf", "VIDEO": "mp4"}
 SAMPLES = Path(__file__).parents[1] / "samples"
-# The folder of `samples/`: by these names, else the folder of the same name, else by the suffix.
+# The folder of `samples/`: from this table, else the folder of the same name, else by the suffix.
 SHOWS = {"instagram": "poster", "linkedin": "poster"}
 USUAL = {"png": "house", "mp4": "film"}
 
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
-    """The materials of an assignment; each photo in HD and for the web (A52)."""
+    """Return the materials of an assignment. Each photo is in HD and for the web (A52)."""
     kind = assignment.get("assignmentType", "")
     return [
         make(product, kind, visual_type, number, at)
@@ -34,7 +34,7 @@ def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
 
 
 def make(product: str, kind: str, visual_type: str, number: int, at: str) -> Document:
-    """One material of a product: a file, or the address of a tour."""
+    """Return one material of a product: a file, or the address of a tour."""
     if kind == "TOUR":
         return _tour(product, visual_type, at)
     name = f"{product.lower().replace('_', '-')}-{number}.{SUFFIX.get(kind, 'png')}"
@@ -67,14 +67,14 @@ def _file(product: str, visual_type: str, name: str, at: str) -> Document:
 
 
 def _tour(product: str, visual_type: str, at: str) -> Document:
-    """A tour is a page: it has an address and no file (A38)."""
+    """Return a tour, which is a page: it has an address and no file (A38)."""
     key = str(uuid.uuid4())
     tour = {"id": key, "product": product, "visualType": visual_type, "url": f"/tours/{key}"}
     return tour | {"modifiedAt": at}
 
 
 def marketing(property_id: str, target_platform: str, at: str) -> Document:
-    """One generated marketing material: a brochure is a PDF, a post is a picture."""
+    """Return one generated marketing material. A brochure is a PDF, and a post is a picture."""
     key = str(uuid.uuid4())
     suffix = "pdf" if target_platform == "REAL_ESTATE_BROCHURE" else "png"
     name = f"{target_platform.lower().replace('_', '-')}-{property_id}.{suffix}"
@@ -89,7 +89,7 @@ def marketing(property_id: str, target_platform: str, at: str) -> Document:
 
 
 def content(key: str, size: str, name: str) -> bytes | None:
-    """The bytes of a file, always the same for one address; None if there is no such file."""
+    """Return the bytes of a file, always the same for one address, or None if there is no file."""
     stem, _, suffix = name.rpartition(".")
     what = stem.rpartition("-")[0]
     for shown in (SHOWS.get(what, what), USUAL.get(suffix, "")):
@@ -99,7 +99,7 @@ def content(key: str, size: str, name: str) -> bytes | None:
 
 
 def _samples() -> dict[tuple[str, str, str], list[bytes]]:
-    """The files of `samples/` by folder, size and suffix."""
+    """Return the files of `samples/` by folder, size and suffix."""
     found: dict[tuple[str, str, str], list[bytes]] = {}
     for path in sorted(SAMPLES.glob("*/*-*.*")):
         size, _, _ = path.stem.rpartition("-")

@@ -2,11 +2,11 @@
 
     effect          the order in which calls were carried out; 0: it was refused
     began, ended    seconds since the epoch, by the machine's clock; ended after a slow answer
-    caller          address and port: one connection, so the calls of one client in their order
+    caller          address and port of one connection, so the calls of one client are in order
     method, path, body, status
     fault           the fault that applied to it, or null
 
-The calls of people on the platform (`/_sandbox/…`) are among them.
+The calls of people on the platform (`/_sandbox/…`) are included.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sandbox.wire import Document, encode
 
 
 class Journal:
-    """Appends to the file; a line is written before the answer is sent."""
+    """Appends to the file. A line is written before the answer is sent."""
 
     def __init__(self, path: Path) -> None:
-        """Raise OSError if the file cannot be written."""
+        """Open the file. Raises OSError if it cannot be written."""
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()
 

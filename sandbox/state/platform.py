@@ -1,6 +1,7 @@
 """The platform without its HTTP interface: the state, its changes, and the callbacks.
 
-One lock guards the state. Callbacks are sent without it, so the receiver may call the platform.
+One lock guards the state. Callbacks are sent without the lock, so the receiver may call the
+platform.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sandbox.state.workspace import Workspace
 from sandbox.wire import DAY, Document, Refused, bad, parse_timestamp, timestamp, whole_timestamp
 
 CALLS_KEPT = 10_000
-AFTER_ALL = "after all that wait"  # instead of the time at which an event is due
+AFTER_ALL = "after all that wait"  # used instead of the time at which an event is due
 Call = tuple[str, str, Document | None, int]
 
 
@@ -39,7 +40,8 @@ def _system_clock() -> datetime:
 class Platform:
     """The state of the workspace, and the actions of people on the platform.
 
-    Unknown ids raise `Refused(404)`, invalid values `Refused(400)`; then the state is unchanged.
+    Unknown ids raise `Refused(404)`, and invalid values `Refused(400)`. In both cases the state
+    does not change.
     """
 
     def __init__(
@@ -59,28 +61,28 @@ class Platform:
         self.switches = dict(self._usual_switches)
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
         self.journal: Journal | None = None
-        # The accepted host names; any, if it is served in the caller's own process.
+        # The accepted host names. Any name, if it runs in the caller's own process.
         self.hosts: frozenset[str] = frozenset({"*"})
-        self.effects = 0  # how many calls were carried out, without those that a fault refused
+        self.effects = 0  # number of calls carried out, without calls that a fault refused
         self.lock = threading.RLock()
         self.has_pending = threading.Event()
-        self.version = 0  # grows with each change of the state; the saver compares it
+        self.version = 0  # grows with each change of the state, for the saver
         self._clock = now or _system_clock
         self._clock_offset = timedelta()
         self._sending = threading.RLock()
         self.faults = Faults()
 
     def now(self) -> datetime:
-        """The time on the sandbox's clock, in UTC."""
+        """Return the time on the sandbox's clock, in UTC."""
         return self._clock().astimezone(UTC) + self._clock_offset
 
     def set_clock(self, now: datetime) -> None:
-        """Set the clock to `now`; it runs on from there."""
+        """Set the clock to `now`. It then continues from there."""
         with self.lock:
             self._clock_offset += now - self.now()
 
     def reset(self) -> None:
-        """Begin again with the seeded workspace and the right time."""
+        """Begin again with the seeded workspace and the real time."""
         with self.lock:
             self.workspace = Workspace.seeded()
             self._clock_offset = timedelta()
@@ -96,7 +98,7 @@ class Platform:
 
     @property
     def delayed(self) -> int:
-        """How many events a fault delays."""
+        """The number of events that a fault delays."""
         return len(self.workspace.delayed)
 
     @contextmanager
@@ -112,7 +114,7 @@ class Platform:
                 self.has_pending.set()
 
     def deliver(self) -> int:
-        """Send every pending callback now, in order; return how many were sent."""
+        """Send every pending callback now, in order. Return the number of callbacks sent."""
         sent = 0
         with self._sending:
             while (one := self.deliver_next()) is not None:
@@ -120,7 +122,7 @@ class Platform:
         return sent
 
     def deliver_next(self) -> int | None:
-        """Send the next callback, or return None; several threads may do so at the same time.
+        """Send the next callback, or return None. Several threads may do this at the same time.
 
         Faults are drawn in the order of the events, even if threads overtake each other.
         """
@@ -128,7 +130,7 @@ class Platform:
         return self._send(*todo) if todo else None
 
     def _take_pending(self) -> tuple[Document, Document, Rule | None] | None:
-        """The webhook, the next event, and the fault that applies to it."""
+        """Return the webhook, the next event, and the fault that applies to it."""
         with self.lock:
             webhook = self.workspace.webhook
             if not webhook or not webhook["enabled"]:  # §4.1: deliveries stop
@@ -139,13 +141,13 @@ class Platform:
                 self.has_pending.clear()
                 return None
             self.version += 1
-            if late is not None:  # no second fault, else a rule without end would delay it for ever
+            if late is not None:  # no second fault: a rule without an end would delay it for ever
                 return dict(webhook), late, None
             event = self.pending.popleft()
             return dict(webhook), event, self.faults.on_event(event)
 
     def _take_delayed(self) -> Document | None:
-        now = timestamp(self.now())  # as texts they sort by time
+        now = timestamp(self.now())  # as texts, they sort by time
         for index, one in enumerate(self.workspace.delayed):
             if not self.pending if one["due"] == AFTER_ALL else one["due"] <= now:
                 event: Document = self.workspace.delayed.pop(index)["event"]
@@ -153,8 +155,8 @@ class Platform:
         return None
 
     def _send(self, webhook: Document, event: Document, fault: Rule | None) -> int:
-        """Call the webhook with an event, changed by the fault; return the number of calls."""
-        if "timestamp" in event:  # when it was first sent (§6.1 rule 6)
+        """Call the webhook with an event, as the fault changes it. Return the number of calls."""
+        if "timestamp" in event:  # the time of the first sending (§6.1 rule 6)
             event = event | {"timestamp": timestamp(self.now())}
         calls = [event]
         match fault.fault if fault else None:
@@ -196,7 +198,7 @@ class Platform:
             webhook = self.workspace.webhook
             if not webhook or webhook["id"] != called["id"]:  # it was removed with its history
                 return
-            webhook["lastTriggeredAt"] = timestamp(self.now())  # §6.1 rule 4: either way
+            webhook["lastTriggeredAt"] = timestamp(self.now())  # success or failure (§6.1 rule 4)
             self.workspace.history.append(record)
             del self.workspace.history[: -callbacks.KEPT]
             self.version += 1
@@ -217,7 +219,7 @@ class Platform:
         return found
 
     def step(self) -> int:
-        """Move every assignment of every open order one step; return how many moved."""
+        """Move every assignment of every open order one step. Return the number of moves."""
         with self.change() as change:
             return sum(
                 change.advance(assignment)
@@ -227,7 +229,7 @@ class Platform:
             )
 
     def advance(self, assignment_id: str) -> bool:
-        """Move one assignment one step; False if it is terminal."""
+        """Move one assignment one step. Return False if it is terminal."""
         with self.change() as change:
             return change.advance(self.assignment(assignment_id))
 
@@ -244,7 +246,7 @@ class Platform:
     def announce(
         self, assignment_id: str, visual_type: str, product: str | None, quantity: int | None
     ) -> None:
-        """Announce visuals of one type, by default of the first product; see `Change.announce`."""
+        """Announce visuals of one type, by default for the first product; see `Change.announce`."""
         if visual_type not in VISUAL_TYPES:
             raise bad("visualType", f"must be one of {', '.join(VISUAL_TYPES)}")
         assignment = self.assignment(assignment_id)
@@ -255,7 +257,7 @@ class Platform:
             change.announce(assignment, product, visual_type, quantity)
 
     def select(self, assignment_id: str, quantity: int | None) -> None:
-        """Deliver the client's selection of visuals, else a 409; see `Change.select`."""
+        """Deliver the client's selection of visuals, or raise a 409; see `Change.select`."""
         with self.change() as change:
             if not change.select(self.assignment(assignment_id), quantity):
                 raise Refused(409, "there are no more RAW visuals than were ordered")
@@ -268,7 +270,7 @@ class Platform:
             change.set_appointment(self.assignment(assignment_id), scheduled_at)
 
     def set_estimate(self, assignment_id: str, estimated_delivery_at: str) -> None:
-        """Set the estimated delivery date, a date without a time."""
+        """Set the estimated delivery date, which has no time."""
         if not DAY.fullmatch(estimated_delivery_at):
             raise bad("estimatedDeliveryAt", "must be a date such as 2026-01-31")
         parse_timestamp(f"{estimated_delivery_at}T00:00", "estimatedDeliveryAt")
@@ -286,7 +288,7 @@ class Platform:
         )
 
     def edit_property(self, property_id: str, changes: Document) -> Document:
-        """Edit a property as somebody on the platform: same merge rules, no event.
+        """Edit a property like a person on the platform: with the same merge rules and no event.
 
         They may set read-only fields, and give two properties the same reference (A44).
         """

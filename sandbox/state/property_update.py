@@ -1,7 +1,7 @@
-"""The update semantics of properties (§4.6), and the checks of values; pure.
+"""Pure: the rules for updates of properties (§4.6), and the checks of values.
 
 A stored document is never changed in place, so it can be read without a lock. Names and enum values
-are interned, which halves the memory of many documents.
+are interned, which halves the memory for many documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.wire import DAY, TIMESTAMP, Document, Refused
 
-BOUND = 10**18  # no number of a property is larger; it excludes infinity and huge integers
+BOUND = 10**18  # the limit of numbers, which excludes infinity and huge integers
 
 
 def merge(
@@ -28,9 +28,9 @@ def merge(
 ) -> Document:
     """Return a copy of `stored` with `changes` merged in (§4.6).
 
-    Raises `Refused(400)` with every invalid field. A field that the table does not list is left
-    out, or refused with `refuse_unknown`. `shallow`: members of a merged object are replaced as a
-    whole (A10). `by_platform`: read-only fields can be set.
+    Raises `Refused(400)` with every invalid field. A field that is not in the table is dropped, or
+    refused with `refuse_unknown`. `shallow`: members of a merged object are replaced as a whole
+    (A10). `by_platform`: read-only fields can be set.
     """
     taking = _Taking(refuse_unknown=refuse_unknown, shallow=shallow, by_platform=by_platform)
     result = dict(stored)
@@ -53,13 +53,13 @@ def merge(
 
 
 def _keeps(known: Field | None, value: Any) -> bool:
-    """Null keeps the stored value (§4.6 rule 1), and so does an empty text (A12)."""
+    """Return whether the stored value remains: for null (§4.6 rule 1) or empty text (A12)."""
     return value is None or (value == "" and known is not None and known.kind == "text")
 
 
 @dataclass(slots=True)
 class _Taking:
-    """Reads one body: each method returns the value to store, or records an error."""
+    """Reads one body. Each method returns the value to store, or records an error."""
 
     refuse_unknown: bool
     shallow: bool
@@ -74,7 +74,7 @@ class _Taking:
             self.wrong(path, "is not a field of the platform")
 
     def into(self, known: Field, stored: Any, value: Any, path: str) -> Any:
-        """Merge member by member, deep through plain objects; lists inside are replaced (A10)."""
+        """Merge member by member, also in plain objects. Lists inside are replaced (A10)."""
         if not isinstance(value, dict):
             return self.wrong(path, "must be an object")
         result = dict(stored) if isinstance(stored, dict) else {}
@@ -93,7 +93,7 @@ class _Taking:
         return result
 
     def take(self, known: Field, value: Any, path: str) -> Any:
-        """A value that replaces the stored one (§4.6 rule 2, A11)."""
+        """Return the value that replaces the stored one (§4.6 rule 2, A11)."""
         return _TAKE[known.kind](self, known, value, path)
 
     def text(self, known: Field, value: Any, path: str) -> Any:
@@ -161,7 +161,7 @@ class _Taking:
         return dict(value)
 
     def read_only(self, known: Field, value: Any, path: str) -> Any:
-        """Refuse it by name (§4.6 rule 5): ignoring it silently would mislead."""
+        """Refuse a read-only field by name (§4.6 rule 5). Ignoring it silently would mislead."""
         return value if self.by_platform else self.wrong(path, "is read-only")
 
 

@@ -1,6 +1,6 @@
 """The state on disk, for a restart.
 
-The file is replaced as a whole, so it always holds one complete state.
+The file is replaced as a whole, so it always contains one complete state.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PAUSE = 0.1
 
 
 class Unreadable(Exception):
-    """The file holds no state of a sandbox; it is left as it is, and a person must decide."""
+    """The file contains no state of a sandbox. It is not changed, and a person must decide."""
 
 
 def load(path: Path) -> Workspace | None:
-    """The workspace in a file, or None if there is no file; raises `Unreadable`."""
+    """Return the workspace in a file, or None if there is no file. Raises `Unreadable`."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def save(state: Document, path: Path) -> None:
 
 
 def _pieces(state: Document) -> Iterator[str]:
-    """One line per document, so that other threads can run between them."""
+    """Yield one line per document, so that other threads can run in between."""
     for number, (name, member) in enumerate(state.items()):
         yield f"{',' if number else '{'}\n{json.dumps(name)}: "
         if not isinstance(member, dict):
@@ -63,10 +63,10 @@ def _pieces(state: Document) -> Iterator[str]:
 
 
 class Saver:
-    """Keeps a file up to date with a platform.
+    """Updates a file with the state of a platform.
 
-    It pauses four times as long as the last write took, so that saving a large state never takes
-    more than a fifth of the time.
+    After each write it pauses four times as long as the write took, so that saving a large state
+    takes at most a fifth of the time.
     """
 
     def __init__(self, platform: Platform, path: Path) -> None:

@@ -15,7 +15,7 @@ from sandbox.wire import Document, parse_timestamp, timestamp
 
 
 class Change:
-    """Changes the workspace, and collects the events about it."""
+    """Changes the workspace and collects the events about the changes."""
 
     def __init__(self, workspace: Workspace, now: datetime) -> None:
         self.workspace = workspace
@@ -24,7 +24,7 @@ class Change:
         self.events: list[Document] = []
 
     def emit(self, event: str, known: Document) -> None:
-        """Emit an event, with those of its fields that are known."""
+        """Emit an event, with all of its fields that are known."""
         self.events.append(event_fields.event(event, self.at, known))
 
     def place(self, session: Document, lines: Iterable[tuple[catalogue.Product, int]]) -> Document:
@@ -54,7 +54,7 @@ class Change:
         return order
 
     def advance(self, assignment: Document) -> bool:
-        """Move an assignment to its next status (§3.2); False if there is none."""
+        """Move an assignment to its next status (§3.2). Return False if there is none."""
         product = catalogue.BY_NAME.get(assignment["products"][0])
         note = self.workspace.notes.setdefault(assignment["id"], {})
         asks = bool(product and product.asks and not note.get("inputGiven"))
@@ -66,10 +66,10 @@ class Change:
         return following is not None
 
     def move(self, assignment: Document, status: str) -> None:
-        """Set the status of an assignment, with its effects; the order follows.
+        """Set the status of an assignment, with its effects. The order follows.
 
         Any status can be forced, even one that the interface does not list (A28). The same status
-        again is no change and emits nothing (§3.3 rule 1).
+        again is not a change and emits nothing (§3.3 rule 1).
         """
         self._move(assignment, status)
         self._settle(self.workspace.orders[assignment["orderId"]])
@@ -90,7 +90,7 @@ class Change:
         self.events.insert(place_in_queue, event)
 
     def _settle(self, order: Document) -> None:
-        """Let the order follow its assignments (§3.1, §3.3 rule 2, A48)."""
+        """Move the order after its assignments (§3.1, §3.3 rule 2, A48)."""
         states = [self.workspace.assignments[one]["status"] for one in order["assignments"]]
         while following := lifecycle.next_order_status(order["status"], states):
             self._move_order(order, following)
@@ -116,12 +116,12 @@ class Change:
         self._move_order(order, "CANCELLED")
 
     def open_assignments(self, order: Document) -> list[Document]:
-        """The assignments of an order that are not terminal."""
+        """Return the assignments of an order that are not terminal."""
         all_of_it = [self.workspace.assignments[one] for one in order["assignments"]]
         return [one for one in all_of_it if one["status"] not in lifecycle.TERMINAL]
 
     def reschedule(self, assignment: Document, proposed_at: str | None) -> None:
-        """Remove the shoot date; a new creative is selected (§3.2). Keep the proposed date."""
+        """Remove the shoot date and store the proposed date. A new creative is selected (§3.2)."""
         if proposed_at is not None:
             self.workspace.notes.setdefault(assignment["id"], {})["proposedAt"] = proposed_at
         self.move(assignment, "RESCHEDULE_IN_PROCESS")
@@ -132,7 +132,7 @@ class Change:
         self.emit("ASSIGNMENT_STATUS_UPDATED", known)
 
     def set_appointment(self, assignment: Document, scheduled_at: str | None) -> None:
-        """Set or (None) clear the appointment; the same one again is no change."""
+        """Set the appointment, or clear it (None). The same one again is not a change."""
         if assignment.get("scheduledAt") == scheduled_at:
             return
         assignment.pop("scheduledAt", None)
@@ -142,7 +142,7 @@ class Change:
         self.emit("APPOINTMENT_DATE_UPDATED", known)
 
     def set_estimate(self, assignment: Document, estimated_delivery_at: str) -> None:
-        """Set the date on which delivery is expected; the same one again is no change."""
+        """Set the date of the expected delivery. The same date again is not a change."""
         if assignment.get("estimatedDeliveryAt") != estimated_delivery_at:
             assignment["estimatedDeliveryAt"] = estimated_delivery_at
             self.emit("ESTIMATED_DELIVERY_UPDATED", event_fields.of_assignment(assignment))
@@ -152,7 +152,7 @@ class Change:
     ) -> None:
         """Announce visuals of one type, and make `quantity` of them.
 
-        None: as many as were ordered, if there are none yet.
+        If `quantity` is None, the ordered number is made, or none if there are visuals already.
         """
         known = self.workspace.materials.setdefault(assignment["id"], [])
         there = self.visuals(assignment, visual_type, product)
@@ -168,20 +168,20 @@ class Change:
         self.emit("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
 
     def visuals(self, assignment: Document, visual_type: str, product: str = "") -> list[Document]:
-        """The materials of one type, of one product or of all."""
+        """Return the materials of one type, for one product or for all."""
         made = self.workspace.materials.get(assignment["id"], [])
         of_type = [one for one in made if one["visualType"] == visual_type]
         return [one for one in of_type if product in ("", one["product"])]
 
     def ordered(self, assignment: Document) -> int:
-        """How many visuals were ordered."""
+        """Return the number of ordered visuals."""
         note = self.workspace.notes.get(assignment["id"], {})
         return int(note.get("quantity", 1))
 
     def select(self, assignment: Document, quantity: int | None) -> bool:
-        """Deliver a selection, if there are more visuals than were ordered (A29); else False.
+        """Deliver a selection and return True, if there are more visuals than were ordered (A29).
 
-        `quantity` None: as many as were ordered.
+        If `quantity` is None, the ordered number is delivered.
         """
         taken, ordered = len(self.visuals(assignment, "RAW")), self.ordered(assignment)
         if assignment["status"] in lifecycle.TERMINAL or taken <= ordered:
@@ -201,7 +201,7 @@ class Change:
 
 
 def _booked(change: Change, assignment: Document, previous: str) -> None:
-    """A creative accepts; after a reschedule it is another one."""
+    """Book a creative. After a reschedule it is another one."""
     chosen = change.workspace.notes.setdefault(assignment["id"], {})
     number = chosen["bookings"] = chosen.get("bookings", 0) + 1
     creatives = catalogue.PHOTOGRAPHERS
@@ -211,7 +211,7 @@ def _booked(change: Change, assignment: Document, previous: str) -> None:
 
 
 def _scheduled(change: Change, assignment: Document, previous: str) -> None:
-    """The appointment that the client proposed, or in two days at nine."""
+    """Set the appointment that the client proposed, or one in two days at nine."""
     note = change.workspace.notes.setdefault(assignment["id"], {})
     morning = change.now.replace(hour=9, minute=0, second=0, microsecond=0) + timedelta(days=2)
     scheduled_at = note.pop("proposedAt", None) or timestamp(morning)
@@ -243,7 +243,7 @@ def _delivered(change: Change, assignment: Document, previous: str) -> None:
         change.visuals_ready(assignment, visual)
 
 
-# The effects of reaching a status (§6.2).
+# The effects when a status is reached (§6.2).
 _ARRIVALS: dict[str, Callable[[Change, Document, str], None]] = {
     "PHOTOGRAPHER_ASSIGNED": _booked,
     "SCHEDULED": _scheduled,

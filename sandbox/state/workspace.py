@@ -1,7 +1,7 @@
 """The state of the sandbox's one workspace, as plain JSON values.
 
-Documents have the platform's wire names. Property documents are replaced, never changed in place
-(see `merge`); all others may be used under the lock of the `Platform` only.
+Documents have the platform's wire names. Property documents are replaced and never changed in place
+(see `merge`). All other documents may be used only under the lock of the `Platform`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SEED = Path(__file__).parents[1] / "samples" / "workspace.json"
 class Properties(dict[str, Document]):
     """Property documents by id, with an index of references.
 
-    The index is checked against the document, because a test may write a document in place. With
-    more than SCAN_AT_MOST documents, a reference that is not in the index is absent.
+    The index is checked against the document, because a test may write a document in place. If
+    there are more than SCAN_AT_MOST documents, a reference that is not in the index is absent.
     """
 
     def __init__(self, documents: Iterable[tuple[str, Document]] = ()) -> None:
@@ -37,11 +37,11 @@ class Properties(dict[str, Document]):
     def __setitem__(self, key: str, document: Document) -> None:
         super().__setitem__(key, document)
         if reference := document.get("objectReferenceId"):
-            # If two have the same reference, it names the first (A44).
+            # If two properties have the same reference, it names the first one (A44).
             self._ids.setdefault(reference, key)
 
     def by_reference(self, reference: str) -> Document | None:
-        """The property that this reference names, or None."""
+        """Return the property that this reference names, or None."""
         hint = self._ids.get(reference)
         if hint is not None and self.get(hint, {}).get("objectReferenceId") == reference:
             return self[hint]
@@ -67,18 +67,18 @@ class Workspace:
     notes: dict[str, Document] = field(default_factory=dict)  # of an assignment, never shown
     materials: dict[str, list[Document]] = field(default_factory=dict)  # by assignment
     marketing: dict[str, list[Document]] = field(default_factory=dict)  # by property
-    webhook: Document | None = None  # with "authSecret", which no answer carries
+    webhook: Document | None = None  # with "authSecret", which no answer contains
     history: list[Document] = field(default_factory=list)  # oldest first, at most ten (§8)
     pending: deque[Document] = field(default_factory=deque)  # events not sent yet
     delayed: list[Document] = field(
         default_factory=list
-    )  # events that a fault delays, and till when
+    )  # events that a fault delays, and until when
     signing_key: str = field(default_factory=lambda: secrets.token_hex(32))
     last_id: int = 1000
 
     @classmethod
     def seeded(cls) -> Workspace:
-        """A workspace with three users and two properties."""
+        """Return a workspace with three users and two properties."""
         workspace, seed = cls(), json.loads(SEED.read_bytes())
         workspace.users.update((one["id"], one) for one in seed["users"])
         for document in seed["properties"]:
@@ -86,14 +86,14 @@ class Workspace:
         return workspace
 
     def new_id(self) -> str:
-        """A fresh id, numeric and a string (A7)."""
+        """Return a new id, numeric and a string (A7)."""
         self.last_id += 1
         return str(self.last_id)
 
     def to_json(self) -> Document:
-        """A copy of the state as JSON values."""
+        """Return a copy of the state as JSON values."""
         return {
-            # A shallow copy is enough, because they are never changed in place.
+            # A shallow copy is enough, because property documents are never changed in place.
             "properties": dict(self.properties),
             "pending": copy.deepcopy(list(self.pending)),
             **{name: copy.deepcopy(getattr(self, name)) for name in PLAIN},
@@ -101,7 +101,7 @@ class Workspace:
 
     @classmethod
     def from_json(cls, value: Any) -> Workspace:
-        """The workspace of a `to_json`; raises ValueError for any other value."""
+        """Return the workspace of a `to_json`. Raises ValueError for any other value."""
         if isinstance(value, dict):
             value = {"delayed": []} | value  # older files do not have it
         if not isinstance(value, dict) or value.keys() != {"properties", "pending", *PLAIN}:

@@ -1,1 +1,1 @@
-"""The screen on which an order is chosen, reviewed and placed, and how each placement went."""
+"""The pages for choosing, reviewing and placing an order, and the page of a placement."""

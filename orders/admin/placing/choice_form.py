@@ -1,4 +1,4 @@
-"""What a person fills in for an order: who orders, how many of what, which instructions."""
+"""The form of an order: the user, the quantities and the instructions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,10 +26,10 @@ QUANTITY = "quantity-"
 
 
 class ChoiceForm(forms.Form):
-    """The choices of one placement; without products as long as no session is open."""
+    """The choices of one placement. The products are there once a session is open."""
 
     user = forms.CharField()
-    revision = forms.IntegerField(widget=forms.HiddenInput)  # as this window has seen it
+    revision = forms.IntegerField(widget=forms.HiddenInput)  # the revision that this window shows
 
     def __init__(self, placement: Placement, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,7 +66,7 @@ class ChoiceForm(forms.Form):
             )
 
     def clean_user(self) -> PlatformUser:
-        """Find the user, in the list of the platform where we do not know the name."""
+        """Return the user. A user who is unknown here is searched for on the platform."""
         try:
             return find_user(self.placement.workspace, self.cleaned_data["user"])
         except NoSuchChoice as error:
@@ -78,7 +78,7 @@ class ChoiceForm(forms.Form):
             raise ValidationError(text) from error
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an order of nothing, once there is something to choose from."""
+        """Require at least one product, once there are products to choose from."""
         cleaned = super().clean() or {}
         has_products = any(name.startswith(QUANTITY) for name in self.fields)
         if has_products and not self.errors and not any(self.quantities(cleaned).values()):
@@ -87,7 +87,7 @@ class ChoiceForm(forms.Form):
 
     @staticmethod
     def quantities(cleaned: dict[str, Any]) -> dict[str, int]:
-        """Return product id to quantity."""
+        """Return the quantities by product id."""
         return {
             name.removeprefix(QUANTITY): value or 0
             for name, value in cleaned.items()
@@ -95,7 +95,7 @@ class ChoiceForm(forms.Form):
         }
 
     def choices(self) -> Choices:
-        """Return what was chosen, once the form is valid."""
+        """Return the choices of a valid form."""
         cleaned = self.cleaned_data
         instructions = {part: cleaned[part] for part in PARTS if cleaned.get(part)}
         return Choices(cleaned["user"], self.quantities(cleaned), instructions)

@@ -1,6 +1,6 @@
-"""An order from the admin: choose, review, place. Each step is saved, and only POST does anything.
+"""Ordering in the admin: choose, review, place. Only a POST changes anything.
 
-*Place this order* is a POST to `review_view`. It confirms the draft
+Each step is saved. *Place this order* is a POST to `review_view`. It confirms the draft
 (`orders.placing.confirmation`), and a worker sends it (`orders.placing.dispatch`).
 """
 
@@ -33,7 +33,7 @@ State = Placement.State
 
 
 def begin(request: HttpRequest, property_: Property) -> HttpResponse:
-    """Open the draft of this person for a property, or go on with it (POST only)."""
+    """Open this person's draft for a property, or continue it (POST only)."""
     account, now = account_of(request), timezone.now()
     draft = drafts.begin(property_, account=account, now=now)
     if draft.state == State.DRAFT:
@@ -42,7 +42,7 @@ def begin(request: HttpRequest, property_: Property) -> HttpResponse:
 
 
 def begin_view(request: HttpRequest) -> HttpResponse:
-    """Open or go on with the draft for the property that is named (POST)."""
+    """Open or continue the draft for the posted property (POST)."""
     key = whole(request.POST.get("property", ""))
     if request.method != "POST" or key is None:
         return HttpResponseRedirect(reverse("admin:orders_placement_changelist"))
@@ -51,7 +51,7 @@ def begin_view(request: HttpRequest) -> HttpResponse:
 
 
 def step_page(placement: Placement) -> str:
-    """Return the address at which a person goes on with a placement."""
+    """Return the address where a person continues a placement."""
     if drafts.is_open(placement) and placement.group is not None:
         return reverse("admin:orders_placement_group", args=[placement.group])
     if placement.state == State.DRAFT:
@@ -62,18 +62,18 @@ def step_page(placement: Placement) -> str:
 
 
 def is_open_for(placement: Placement, user: Any) -> bool:
-    """Tell whether this person may go on with it: her own, and not confirmed."""
+    """Return whether this person may continue the placement: it is theirs and not confirmed."""
     return drafts.is_open(placement) and may_act(placement, user)
 
 
 def may_act(placement: Placement, user: Any) -> bool:
-    """Tell whether it is this person's own, and she may place orders."""
+    """Return whether the placement is this person's and they may place orders."""
     is_mine = placement.created_by_id is not None and placement.created_by_id == user.pk
     return is_mine and bool(user.has_perm(ADD))
 
 
 def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what can be chosen; read it again, or save the choices (POST)."""
+    """Show the choices. A POST loads the offer again or saves the choices."""
     placement = _own(request, pk)
     is_alone = placement.group is None
     if not is_open_for(placement, request.user) or not (is_alone or selection.is_lead(placement)):
@@ -115,7 +115,7 @@ def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
 
 
 def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what would be ordered; let a worker place it (POST with the revision that was seen)."""
+    """Show the order. A POST with the reviewed revision confirms it, and a worker places it."""
     placement = _own(request, pk)
     if request.method == "POST" and placement.group is None:
         _confirm(request, placement)
@@ -145,7 +145,7 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
 
 
 def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
-    """Withdraw what was confirmed, as long as no worker has sent it (POST)."""
+    """Withdraw a confirmed placement if no worker has sent it yet (POST)."""
     placement = _own(request, pk)
     if request.method == "POST" and placement.created_by_id == request.user.pk:
         if confirmation.take_back(Placement.objects.filter(pk=placement.pk)):
@@ -158,14 +158,14 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def progress_view(request: HttpRequest, pk: int) -> JsonResponse:
-    """Answer whether the property is on the platform by now, for the page that waits for that."""
+    """Return whether the property is on the platform yet, for the page that waits for it."""
     answer = JsonResponse({"state": push_state(_placement(request, pk).real_estate_property)})
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 def push_state(property_: Property | None) -> str:
-    """Return "there" once a property is on the platform; "push" or "refused" before."""
+    """Return "there" if the property is on the platform, else "push" or "refused"."""
     if property_ is None or property_.platform_id is not None:
         return "there"
     return "refused" if property_.due_at is None and property_.problem else "push"
@@ -185,10 +185,10 @@ def _shared(placement: Placement) -> dict[str, Any]:
 
 
 def account_of(request: HttpRequest) -> User:
-    """Return who asks, if this person may place orders.
+    """Return the person who sent the request, if they may place orders.
 
     Raises:
-        PermissionDenied: she may not.
+        PermissionDenied: they may not.
     """
     if not request.user.has_perm(ADD):
         raise PermissionDenied

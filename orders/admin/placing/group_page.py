@@ -1,4 +1,4 @@
-"""Orders for chosen properties: one set of choices, a review of all, and a table of what came."""
+"""Orders for several properties: one form, one review, and a table of the results."""
 
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,7 @@ from properties.models import Property
 
 State = Placement.State
 ON_A_PAGE = 50
-WIDE = ("offered", "options")  # no row shows them
+WIDE = ("offered", "options")  # columns that no row shows
 
 
 def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
@@ -53,13 +53,13 @@ ORDER = PropertyAction("order", "Order…", "Order for these…", draft_pages.AD
 
 
 def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
-    """Show all placements of a group; place, leave out or take back (POST)."""
+    """Show the placements of a group. A POST places, removes or withdraws placements."""
     lead = _lead(request, group)
     if request.method == "POST":
         if not draft_pages.may_act(lead, request.user):
             raise PermissionDenied
         _act(request, group)
-        if not selection.members(group).exists():  # all were left out
+        if not selection.members(group).exists():  # all placements were removed
             return HttpResponseRedirect(list_of("properties.property"))
         return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
     if draft_pages.may_act(lead, request.user) and not selection.is_chosen(lead):
@@ -69,7 +69,7 @@ def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResp
 
 
 def group_live(request: HttpRequest, group: UUID) -> HttpResponse:
-    """Return what moves on the page of a group."""
+    """Return the part of a group's page that reloads itself."""
     lead = _lead(request, group)
     return render(request, "orders/group_live.html", _context(request, group, lead))
 
@@ -145,7 +145,7 @@ def _button(count: int, cost: Total) -> str:
 
 
 def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[str, Any]:
-    """Return one placement for the table; `row` has its title and the id of its order."""
+    """Return one placement for the table. `row` is annotated with `title` and `order_name`."""
     name = row.object_reference_id or row.property_platform_id
     return {
         "pk": row.pk,

@@ -1,4 +1,4 @@
-"""The orders that were placed from here, first of all those whose outcome is not known (I9)."""
+"""The placements, above all those with an unknown outcome (I9)."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -29,7 +29,7 @@ from orders.placing import settlement
 
 @admin.register(Placement)
 class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
-    """At most once: nothing here sends an order again."""
+    """An order is sent at most once, so nothing here sends it again."""
 
     empty = Empty(
         "Nothing was ordered from here yet",
@@ -58,7 +58,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     actions = ("not_placed",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Placement]:
-        """Load who ordered with one query for any number of rows."""
+        """Load the users who ordered with one query for any number of rows."""
         return super().get_queryset(request).prefetch_related("user")
 
     name = column("reference", lambda row: row.object_reference_id, "object_reference_id")
@@ -82,7 +82,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
             messages.warning(request, "Nothing here is uncertain.")
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return the pages on which an order is put together and placed."""
+        """Return the pages for preparing and placing an order."""
         group = "group/<uuid:group>/"
         return [
             OwnPage("start/", "start", partial(start_view, self), "order"),
@@ -112,7 +112,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         return HttpResponseRedirect(page_of(placement))
 
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return what moves on the page, for whoever may view placements (S17)."""
+        """Return the part of the page that reloads itself, for people who may view it (S17)."""
         row = self.get_object(request, str(pk))
         if row is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""What the page of one placement shows: how it stands, and what a person can do now."""
+"""The page of one placement: its state, and what a person can do now."""
 
 from datetime import datetime
 from typing import Any

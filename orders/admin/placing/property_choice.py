@@ -1,4 +1,4 @@
-"""An order from the list of orders: choose the property first."""
+"""Ordering from the list of orders: the person chooses the property first."""
 
 from typing import Any, cast
 
@@ -16,12 +16,12 @@ from orders.admin.placing import draft_pages
 from properties.admin.property.property import PropertyAdmin
 from properties.models import Property
 
-FOUND = 20  # properties in one answer of the search
-LAST = 9_999  # of the answers
+FOUND = 20  # properties on one page of search results
+LAST = 9_999  # the last page of search results
 
 
 class PropertyWidget(UnfoldAdminAutocompleteWidget):
-    """A choice that shows no more than the property that is chosen already."""
+    """A choice that contains only the property that is already chosen."""
 
     rows: QuerySet[Property]
 
@@ -29,14 +29,14 @@ class PropertyWidget(UnfoldAdminAutocompleteWidget):
         super().__init__(attrs={"data-ajax--url": reverse_lazy("admin:orders_placement_search")})
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
-        """Leave all others to the search."""
+        """Return only the chosen property. The search finds the others."""
         chosen = self.rows.filter(pk__in=[key for key in map(whole, value) if key is not None])
         self.choices = [("", ""), *((one.pk, str(one)) for one in chosen)]
         return super().optgroups(name, value, attrs)
 
 
 class StartForm(forms.Form):
-    """Which property."""
+    """The choice of a property."""
 
     property = forms.ModelChoiceField(
         Property.objects.none(),
@@ -53,23 +53,23 @@ class StartForm(forms.Form):
 
 
 class StartsOrders:
-    """Puts the button on top of a list."""
+    """Adds the button *Order…* above a list."""
 
     actions_list = ("start",)
 
     @action(description="Order…", permissions=["order"])
     def start(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the choice of the property."""
+        """Redirect to the choice of the property."""
         return HttpResponseRedirect(reverse("admin:orders_placement_start"))
 
     def has_order_permission(self, request: HttpRequest) -> bool:
-        """Tell whether this person may place orders (S17)."""
+        """Return whether this person may place orders (S17)."""
         user: Any = request.user
         return bool(user.has_perm(draft_pages.ADD) and user.has_perm("properties.view_property"))
 
 
 def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
-    """Show the choice of the property; begin its order (POST)."""
+    """Show the choice of the property. A POST begins the order."""
     form = StartForm(request.POST if request.method == "POST" else None, person=request.user)
     if request.method == "POST" and form.is_valid():
         return draft_pages.begin(request, form.cleaned_data["property"])
@@ -78,7 +78,7 @@ def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def search_view(request: HttpRequest) -> JsonResponse:
-    """Answer the search of the widget: properties by reference, with their title and place."""
+    """Return search results for the widget: properties by reference, with title and locality."""
     term = request.GET.get("term", "").strip().replace("\0", "")
     number = whole(request.GET.get("page", "")) or 1
     first = (min(number, LAST) - 1) * FOUND

@@ -1,4 +1,4 @@
-"""What a person sees before she places an order: in words, and exactly as it goes out."""
+"""The review of an order before it is placed: in words, and exactly as it is sent."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def review(placement: Placement) -> dict[str, Any]:
 
 
 def calls(placement: Placement) -> list[tuple[str, str]]:
-    """Return the two bodies as they go out, once everything is chosen."""
+    """Return the two request bodies as they are sent, once everything is chosen."""
     if not placement.products or not placement.session_id:
         return []
     return [
@@ -46,7 +46,7 @@ def calls(placement: Placement) -> list[tuple[str, str]]:
 
 
 def lines(placement: Placement) -> list[dict[str, Any]]:
-    """Return the products in words: name, quantity, price of one, and cost."""
+    """Return the products in words: name, quantity, unit price and cost."""
     return [
         {
             "name": product_name(product),
@@ -59,13 +59,13 @@ def lines(placement: Placement) -> list[dict[str, Any]]:
 
 
 def warned(found: AlreadyOrdered) -> tuple[str, Any]:
-    """Return a warning in words, and a link to what it names."""
+    """Return a warning in words, and a link to the order or placement that it names."""
     zone = timezone.get_current_timezone()
     return found.told(worded, zone), link(page_of(found.subject), "Look at it")
 
 
 def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:
-    """Return each part of the instructions with the label of what was chosen."""
+    """Return each part of the instructions with the label of the chosen option."""
     chosen = placement.instructions
     return [
         (part.capitalize(), labels(placement.options.get(part)).get(chosen[part]) or chosen[part])
