@@ -38,7 +38,7 @@ def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
 
 
 def same(kind: Kind, was: object, posted: object) -> bool:
-    """Tell whether an input came back as it went out, up to what browsers do to line breaks."""
+    """Return whether an input came back as it went out, up to what browsers do to line breaks."""
     if kind is Kind.ENUM_LIST:
         return sorted(was or []) == sorted(posted or [])  # type: ignore[call-overload, no-any-return]
     if kind is Kind.DATETIME:
@@ -65,7 +65,7 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
 
 
 def is_moment(kind: Kind, text: str) -> bool:
-    """Tell whether a browser's own date or time input can show the text."""
+    """Return whether a browser's own date or time input can show the text."""
     if not text:
         return True
     good = read_date(text) if kind is Kind.DATE else read_datetime(text) and "T" in text
