@@ -198,7 +198,7 @@ class Property(DueModel):
             # For the tiles and filters, which need these few rows among many that are in sync.
             models.Index(fields=["id"], name="property_out_of_step", condition=OUT_OF_STEP),
             models.Index(fields=["workspace", "locality"], name="property_locality"),
-            # The columns that an import needs of existing properties, without reading the wide rows.
+            # What an import must know of existing properties, without reading the wide rows.
             models.Index(
                 fields=["workspace", "fed_by", "object_reference_id", "fed_digest"],
                 name="property_fed",
