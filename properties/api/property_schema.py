@@ -1,7 +1,7 @@
 """The schemas of a property in the API description, made from the catalog.
 
-There is one schema of a body, as the catalog checks it, and one of what is read. The platform may
-return values that no body can set (A50), so that a strictly typed client must accept them.
+There is one schema of a body, as the catalog checks it, and one of what is read. The second allows
+values that no body can set (A50), because a strictly typed client must be able to read them.
 """
 
 from collections.abc import Iterable
