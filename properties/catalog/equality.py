@@ -29,7 +29,7 @@ def equal(path: str, a: object, b: object) -> bool:
 
 
 def _alike(a: object, b: object) -> bool:
-    """Return whether two values are equal without `normal`, as most are; member order is free."""
+    """Return whether two values are clearly equal, so that `normal` is not needed, as for most."""
     if type(a) is not type(b) or a != b:
         return False
     text = f"{a}{b}"

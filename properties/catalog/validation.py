@@ -38,7 +38,7 @@ Check = Callable[[object], str | None]  # a value that says something, to what i
 class FieldFault:
     """One fault of a document: its place, and the message for a person.
 
-    The message stands at its field, so it does not name it.
+    The message is shown at its field, so it does not name the field.
     """
 
     path: str
