@@ -50,7 +50,7 @@ class NameSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the property model; `path` is dotted, `[]` stands for any item of a list."""
+    """One field of the property model; `path` is dotted, and `[]` means any item of a list."""
 
     path: str
     group: str

@@ -18,7 +18,7 @@ from properties.catalog.ranges import is_likely
 
 Number = int | float
 
-EXACT = 2**53  # beyond it a float stands for several whole numbers
+EXACT = 2**53  # above it, a float means several whole numbers
 PERCENT = "%"
 MONEY = "prices.currency"  # the unit of an amount: the currency of its property
 FRANCS = "CHF"
@@ -42,7 +42,7 @@ _DIGITS = re.compile(
 _POINTS = (".", ",")
 _MINUS = ("-", "\u2212")
 _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
-# What may stand behind a number, in small letters and with 2 for ².
+# The words allowed after a number, in small letters and with 2 for ².
 _UNITS = {
     "m": frozenset({"m", "meter"}),
     "m2": frozenset({"m2", "qm", "m^2"}),
@@ -130,7 +130,7 @@ def of_percentage(field: Field, shown: object, percent: Number) -> Number:
 
 
 def _words_beside(field: Field, currency: str) -> frozenset[str]:
-    """Return what may stand beside a number of a field: its unit, or the currency of an amount."""
+    """Return the words allowed beside a number: its unit, or the currency of an amount."""
     if field.unit == MONEY:
         return _CURRENCIES.get(currency, frozenset({currency.lower()}))
     return _ROOMS if field.name == "numberOfRooms" else _UNITS.get(field.unit, frozenset())

@@ -27,7 +27,7 @@ _DAY = re.compile(
 
 
 def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS) -> Any:
-    """Return the value that a text stands for in a field; unchanged where the field holds texts.
+    """Return the value of a text in a field; unchanged if the field holds texts.
 
     Args:
         zone: that of a time without an offset.

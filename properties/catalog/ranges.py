@@ -44,7 +44,7 @@ def range_fault(field: Field, number: float | Decimal) -> str | None:
 def is_likely(field: Field, number: float) -> bool:
     """Return whether a number is one that the field can mean, where a text may be two numbers.
 
-    Nobody writes of a thousand rooms, or of a room that is a thousand metres high.
+    No property has a thousand rooms, or a room that is a thousand metres high.
     """
     if range_fault(field, number) or (field.kind is Kind.INTEGER and number != int(number)):
         return False
