@@ -181,7 +181,7 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
 
 
 def _placed(group: str, rows: list[Field]) -> list[Field]:
-    """Return the fields of a tab: those of its group, and those that people look for in it."""
+    """Return the fields of a tab: the fields of its group, and fields that people expect there."""
     shown = [row for row in rows if row.path not in PLACED]
     for path, (where, behind) in PLACED.items():
         if where == group:
