@@ -85,8 +85,8 @@ def _by_id(client: Client, row: Property) -> Document | None:
 def _in_list(client: Client, row: Property) -> Document | None:
     """Find a property that has no id here and no reference that a path can contain (A14).
 
-    Most of them were not sent yet. If the platform has one, its creation answers 409 (A45), and the
-    next attempt searches the list. So an import of many properties needs no walk for each.
+    Most of these properties were not sent yet. If the platform has one, its creation answers 409
+    (A45), and the next attempt searches the list. So an import of many needs no walk for each.
     """
     if row.create_sent_at is None and not row.attempts:
         return None
