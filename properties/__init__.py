@@ -1,1 +1,1 @@
-"""The properties of the CRM: edited, imported, pushed, pulled, compared. No order."""
+"""The properties of the CRM: edit, import, push, pull and compare them. No orders."""

@@ -4,13 +4,13 @@ from django.apps import AppConfig
 
 
 class PropertiesConfig(AppConfig):
-    """Plugs the properties into the platform's side."""
+    """The app that plugs the properties into `crm_sync`."""
 
     name = "properties"
     verbose_name = "Properties"
 
     def ready(self) -> None:
-        """Register what needs the models, which are ready only now."""
+        """Register the hooks of this app. They need the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
         from properties.admin import tiles  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What our people want of their properties, written as a file: the command and the admin."""
+"""Exports of the desired properties to a file, for the command and the admin."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +19,12 @@ from properties.feeds.table.table_writer import (
 from properties.models import Property
 
 FORMATS = (".csv", ".json", ".xlsx")
-SHOWN = 20  # references that are named for each thing that could not be said
+SHOWN = 20  # references that are named for each value that the format could not hold
 CHUNK = 500  # rows in memory
 
 
 class ExportReport:
-    """What an export wrote, and what it could not say; bounded, however many there are."""
+    """What an export wrote, and what the format could not hold; of bounded size."""
 
     def __init__(self) -> None:
         self.exported = 0
@@ -50,7 +50,7 @@ class ExportReport:
         return properties.exclude(object_reference_id=None)
 
     def document(self, path: Path) -> dict[str, Any]:
-        """Return the report for machines."""
+        """Return the report as JSON."""
         unsaid = [
             {"path": field, "reason": reason, "count": count, "references": references}
             for (field, reason), (count, references) in sorted(self.unsaid.items())
@@ -63,7 +63,7 @@ class ExportReport:
         }
 
     def lines(self, path: Path) -> Iterator[str]:
-        """Yield the report for people."""
+        """Yield the lines of the report for people."""
         for reference, reasons in list(self.left_out.items())[:SHOWN]:
             yield f"left out  {reference}: {'; '.join(reasons)}"
         for (field, reason), (count, references) in sorted(self.unsaid.items()):
@@ -73,12 +73,12 @@ class ExportReport:
 
 
 def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
-    """Write properties that have a reference, in the format that the name asks for.
+    """Write properties that have a reference, in the format of the file's suffix.
 
-    Which properties they are is settled at once, however long the writing takes.
+    The list of properties is fixed at the start, however long the writing takes.
 
     Returns:
-        for each, as it is written: its reference, and what the format could not say of it.
+        for each property, as it is written: its reference, and what the format could not hold.
 
     Raises:
         ValueError: more properties than the format can hold.
@@ -97,7 +97,7 @@ def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
 def _documents(keys: list[int]) -> Iterator[Document]:
     """Yield what we want of each property.
 
-    Each query ends before the first of its rows is written: whoever takes the file slowly keeps no
+    Each query ends before the first of its rows is written, so that a slow download keeps no
     cursor and no snapshot of the database open.
     """
     for start in range(0, len(keys), CHUNK):

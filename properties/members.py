@@ -1,8 +1,8 @@
-"""Pure: where two values of one leaf differ, member by member, and a value made from both.
+"""Pure: compares two values of one leaf member by member, and makes a value from both.
 
-A member is what a person decides by itself: `net` of `prices.rent`, the French title of
-`localizations`. Entries of a list are told apart by a key. Where they have none, or where it is not
-unique, the list is one member.
+A member is a part that a person decides by itself: `net` of `prices.rent`, the French title of
+`localizations`. A key distinguishes the entries of a list. If entries have no key, or if it is not
+unique, the whole list is one member.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,7 +11,7 @@ from typing import Any
 
 from properties.catalog import Kind, children, equal, find, last_label
 
-# What tells the entries of a list apart; for `localizations` the platform demands it (§4.6).
+# The keys of the entries of a list; for `localizations` the platform requires it (§4.6).
 KEYS = {
     "localizations": ("languageCode",),
     "publishers": ("id",),
@@ -22,9 +22,9 @@ KEYS = {
     "virtualTourLinks": ("url",),
     "videoLinks": ("url",),
 }
-# Half of one point and half of another one is a third point, where nothing stands.
+# A latitude of one side and a longitude of the other make a third point, which is wrong.
 WHOLE = frozenset({"geo"})
-MOST = 100  # members of one leaf; where more differ, the leaf is one
+MOST = 100  # members of one leaf; if more differ, the whole leaf is one member
 
 Key = tuple[str, ...]
 Step = str | Key  # the name of a member, or the key of an entry of a list
@@ -36,9 +36,9 @@ class Member:
     """A part of a leaf in which two values differ.
 
     Attributes:
-        steps: where it stands in the leaf; empty for the leaf itself.
-        path: the same as a path of the catalog, with the index of an entry in our list.
-        name: the same in words; "" for the leaf itself.
+        steps: its place in the leaf; empty for the leaf itself.
+        path: its path in the catalog, with the index of an entry in our list.
+        name: its name in words; "" for the leaf itself.
     """
 
     steps: Steps
@@ -50,17 +50,17 @@ class Member:
 
 
 def differing(leaf: str, ours: Any, base: Any, theirs: Any) -> list[Member]:
-    """Return the members in which ours and theirs differ; none where they mean the same."""
+    """Return the members in which ours and theirs differ; none if both mean the same."""
     whole = Member((), leaf, "", ours, base, theirs)
     found = list(_differing(whole))
     return [whole] if len(found) > MOST else found
 
 
 def from_both(leaf: str, ours: Any, theirs: Any, taken: Collection[Steps]) -> Any:
-    """Return our value with the taken members as they are in theirs; all of them: their value.
+    """Return our value with the taken members from theirs. If all are taken, return theirs.
 
     Args:
-        taken: `steps` of members that `differing` names.
+        taken: the `steps` of members that `differing` returns.
     """
     members = differing(leaf, ours, None, theirs)
     chosen = [one for one in members if one.steps in taken]
@@ -73,7 +73,7 @@ def from_both(leaf: str, ours: Any, theirs: Any, taken: Collection[Steps]) -> An
 
 
 def _differing(whole: Member) -> Iterator[Member]:
-    """Yield the members of a value that differ; the value itself where it has no members."""
+    """Yield the members of a value that differ; the value itself if it has no members."""
     if equal(whole.path, whole.ours, whole.theirs):
         return
     found = [deep for one in _inside(whole) for deep in _differing(one)]
@@ -81,7 +81,7 @@ def _differing(whole: Member) -> Iterator[Member]:
 
 
 def _inside(whole: Member) -> Iterator[Member]:
-    """Yield the parts of a value, if both sides have it and in a form that has parts."""
+    """Yield the parts of a value, if both sides have it in a form that has parts."""
     ours, theirs = whole.ours, whole.theirs
     if isinstance(ours, dict) and isinstance(theirs, dict):
         if whole.path.rpartition(".")[2] not in WHOLE:
@@ -113,7 +113,7 @@ def _in_table_order(path: str, names: list[str]) -> list[str]:
 
 
 def _entries(whole: Member, ours: list[Any], theirs: list[Any]) -> Iterator[Member]:
-    """Yield the entries of two lists, if each has a key of its own in both."""
+    """Yield the entries of two lists, if each entry has a unique key in both."""
     mine, others = _by_key(whole.path, ours), _by_key(whole.path, theirs)
     if mine is None or others is None:
         return
@@ -130,7 +130,7 @@ def _entries(whole: Member, ours: list[Any], theirs: list[Any]) -> Iterator[Memb
 
 
 def _by_key(path: str, items: Any) -> dict[Key, Any] | None:
-    """Return the entries of a list by their keys; None where they cannot be told apart."""
+    """Return the entries of a list by their keys; None if the keys are not unique."""
     field = find(path)
     names = KEYS.get(field.path) if field else None
     if names is None or not isinstance(items, list):
@@ -143,14 +143,14 @@ def _by_key(path: str, items: Any) -> dict[Key, Any] | None:
 
 
 def _key(item: Any, names: tuple[str, ...]) -> Key | None:
-    """Return the key of an entry; None where it is not an object or its first part is missing."""
+    """Return the key of an entry; None if it is no object or has no first part of the key."""
     values = [item.get(name) for name in names] if isinstance(item, dict) else [None]
     key = tuple(value if isinstance(value, str) else "" for value in values)
     return key if key[0] else None
 
 
 def _put(path: str, holder: Any, steps: Steps, value: Any) -> Any:
-    """Return a copy of `holder` with `value` at `steps`; without it where that is None."""
+    """Return a copy of `holder` with `value` at `steps`, or without it if `value` is None."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

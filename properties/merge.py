@@ -2,7 +2,7 @@
 
 A document is cut into leaves: each first-level member of the four merged objects is a leaf
 ("prices.rent"), and so is every other top-level field ("address"). `base` is what the platform last
-confirmed, `ours` is what our people want, `theirs` is what a read or an answer brings.
+confirmed, `ours` is what our people want, `theirs` is what a read or an answer contains.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -52,18 +52,18 @@ def document(parts: Mapping[str, Any]) -> Document:
 
 
 def same_json(a: object, b: object) -> bool:
-    """Say whether two values are one and the same in JSON, which has no order of members.
+    """Return whether two values are the same JSON. The order of members does not count.
 
-    PostgreSQL keeps a document with its members sorted. 1 and 1.0 are the same, 1 and True are not.
+    PostgreSQL sorts the members of a document. 1 and 1.0 are the same, 1 and True are not.
     """
     return a is b or (a == b and (type(a) is str or _same_truths(a, b)))
 
 
 def _same_truths(a: Any, b: Any) -> bool:
-    """Say whether True and False stand in the same places of two equal values.
+    """Return whether two equal values have True and False in the same places.
 
-    A push compares each value of a document several times: so loops, and no word about texts, which
-    equal nothing but texts.
+    A push compares each value of a document several times. So this uses loops and skips texts,
+    which equal only texts.
     """
     if type(a) is dict:
         for name, member in a.items():
@@ -81,13 +81,13 @@ def _same_truths(a: Any, b: Any) -> bool:
 def _without_same(
     one: Document, other: Document, kept: Collection[str] = ()
 ) -> tuple[Document, Document, set[str]]:
-    """Leave out the fields that are one and the same in both, as nearly all are.
+    """Leave out the fields that are the same in both documents, as nearly all are.
 
     Args:
-        kept: leaves whose fields stay.
+        kept: leaves whose fields are not left out.
 
     Returns:
-        both documents, and the names of the fields that are left in either.
+        both documents, and the names of the fields that either still has.
     """
     stay = {path.partition(".")[0] for path in kept}
     same = {
@@ -136,11 +136,11 @@ def three_way(
 
     Args:
         inflight: by leaf, the values that may have reached the platform. They count as ours (I2),
-            also with members beside them that we left out and that stayed (A10).
-        equal: equality by the catalog type of a leaf, in which absent is None.
+            also together with members that we left out and that the platform kept (A10).
+        equal: equality by the catalog type of a leaf; None means absent.
 
     Returns:
-        what only they changed (None where they emptied it), and where both changed differently.
+        what only they changed (None if they cleared it), and where both sides changed differently.
     """
     base, theirs, news = _without_same(base, theirs)
     base_, theirs_ = leaves(base), leaves(theirs)
@@ -164,7 +164,7 @@ def three_way(
 
 
 def laid_over(before: Any, value: Any) -> Any:
-    """Return the result of merging one object deep into another (A10); lists are replaced."""
+    """Return one object merged deep into another (A10); lists are replaced."""
     if not isinstance(before, Mapping) or not isinstance(value, Mapping):
         return value
     said = {name: inner for name, inner in value.items() if inner is not None}
@@ -196,7 +196,7 @@ def smallest_patch(
     """Return what has to be sent: every leaf that differs, and every leaf in flight (I2).
 
     Args:
-        blocked: leaves that wait for a person and are left out.
+        blocked: leaves that wait for a person. They are left out.
         sendable: returns the value as it may be sent, or UNSENDABLE (UNKNOWN, read-only, a cleared
             scalar).
     """

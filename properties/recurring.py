@@ -1,7 +1,7 @@
-"""What is done again and again in each workspace: the pull, the sample, and the sweep.
+"""The recurring work of each workspace: the pull, the sample and the sweep.
 
-Each is a row that says when it is due. One turn goes on for as long as a turn lasts; what is left
-is due at once, behind what is due in other workspaces.
+Each has a row with the time when it is due. One run lasts at most one turn. If work is left, the
+row is due again at once, behind rows that are due in other workspaces.
 """
 
 import logging
@@ -32,12 +32,13 @@ PULL_EVERY = timedelta(hours=1)  # from the end of one walk to the beginning of 
 SAMPLE_EVERY = timedelta(hours=1)  # from one beginning to the next
 SWEEP_EVERY = timedelta(hours=24)  # from one beginning to the next
 LONGEST_WAIT = SWEEP_EVERY + leases.SHORT_LEASE
-# Whoever connects a workspace has time to choose its settings, such as the conflict policy.
+# Until then, the person who connects a workspace can choose its settings, such as the conflict
+# policy.
 FIRST_AFTER = timedelta(minutes=5)
 
 
 class RecurringOutcome(StrEnum):
-    """What became of a turn at the pull, the sample or the sweep."""
+    """The outcome of a turn at the pull, the sample or the sweep."""
 
     DONE = "done"
     GOES_ON = "goes on"
@@ -45,7 +46,7 @@ class RecurringOutcome(StrEnum):
 
 
 def begin(workspace_id: int, now: datetime) -> None:
-    """Have all of it done from now on; a `hooks.after_connected`. What is there stays."""
+    """Start all recurring work; a `hooks.after_connected`. Rows that exist are not changed."""
     Recurring.objects.bulk_create(
         (
             Recurring(workspace_id=workspace_id, kind=kind, due_at=now + FIRST_AFTER)
@@ -82,7 +83,7 @@ def _sample(claim: Claim[Recurring], turn: Turn) -> RecurringOutcome:
 
 
 def _sweep(claim: Claim[Recurring], turn: Turn) -> RecurringOutcome:
-    # Without secrets: also what no key opens is swept, since no call is made.
+    # Without its secrets, so that a workspace whose key is lost is swept too: no call is made.
     workspace = Workspace.objects.defer(*Workspace.SECRETS).get(pk=turn.workspace_id)
     for check in sweep(workspace):
         if check.finished_at is None and turn.is_over():
@@ -91,7 +92,7 @@ def _sweep(claim: Claim[Recurring], turn: Turn) -> RecurringOutcome:
 
 
 def _room_of(turn: Turn) -> Room:
-    """Return the room for the calls of a turn, which has a slot already (A8)."""
+    """Return the room for the calls of a turn, which holds a slot already (A8)."""
 
     @contextmanager
     def room(_: Workspace) -> Iterator[None]:
@@ -131,7 +132,7 @@ def _queue(
         rows=lambda now: Recurring.objects.filter(kind=kind),
         work=work,
         calls=calls,
-        leave=1 if calls else 0,  # for the reads of orders and the webhook
+        leave=1 if calls else 0,  # one slot free for the reads of orders and the webhook
         lease=leases.SHORT_LEASE,  # a late call of a dead worker only reads
         wait=LONGEST_WAIT,
     )

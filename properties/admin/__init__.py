@@ -1,4 +1,4 @@
-"""The screens of the properties: the list, and the page with its form and what is in step."""
+"""The admin screens of the properties."""
 
 from properties.admin.conflict.conflict import ConflictAdmin
 from properties.admin.drift import DriftCheckAdmin

@@ -1,4 +1,4 @@
-"""What was compared, when, and what differed: the samples and the sweeps, to look at."""
+"""The list and the page of drift checks: samples and sweeps, read-only."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -43,7 +43,7 @@ def _badge(check: DriftCheck) -> SafeString:
 
 @admin.register(DriftCheck)
 class DriftCheckAdmin(ReadOnlyAdmin):
-    """What nothing explained was made due at once: nothing here is left to do."""
+    """Read-only: unexplained differences were made due at once, so nobody must act here."""
 
     empty = Empty(
         "Nothing was compared yet",
@@ -95,7 +95,7 @@ def _facts(check: Any) -> list[tuple[str, object]]:
 
 
 def _found(check: DriftCheck) -> Iterator[tuple[SafeString, SafeString, str]]:
-    """Name the first properties that differed: which, why, and in which fields."""
+    """Yield the first properties that differed, with the verdict and the fields."""
     for one in check.found:
         names = ", ".join(label(path) for path in one["fields"])
         text = "The platform has no such property" if one["gone"] else one["error"] or names

@@ -1,4 +1,4 @@
-"""Who sends feeds to a workspace: how they are read, and what becomes of what one lacks."""
+"""The senders of feeds: how to read their feeds, and what to do if a feed lacks a property."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ HELP = {
 
 
 class SenderForm(ModelForm):
-    """What a feed does not say about itself."""
+    """The form with the facts that a feed does not contain."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -47,14 +47,14 @@ class SenderForm(ModelForm):
             )
 
     def clean_language(self) -> str:
-        """Refuse what is no two letters."""
+        """Refuse a language that is not two letters."""
         language = str(self.cleaned_data["language"]).lower()
         if not (len(language) == 2 and language.isascii() and language.isalpha()):
             raise forms.ValidationError("Two letters, such as de or fr.")
         return language
 
     def clean(self) -> dict[str, Any]:
-        """Demand the state that is to be set, and names as texts."""
+        """Require the state to set, and objects of texts."""
         data = super().clean() or {}
         if data.get("missing") == Sender.Missing.SET_STATE and not data.get("missing_state"):
             self.add_error("missing_state", "Choose the state.")
@@ -76,7 +76,7 @@ class SenderForm(ModelForm):
 
 @admin.register(Sender)
 class SenderAdmin(ScopedAdmin):
-    """A sender stays in its workspace, and is not deleted: its properties name it."""
+    """A sender keeps its workspace. It is never deleted, because its properties name it."""
 
     form = SenderForm
     empty = Empty(
@@ -111,11 +111,11 @@ class SenderAdmin(ScopedAdmin):
     sources = column("sources", lambda row: row.source_count or EMPTY)
 
     def named_rows(self, rows: Any) -> Any:
-        """Count its sources with it."""
+        """Add the number of sources."""
         return super().named_rows(rows).annotate(source_count=Count("source"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Offer a workspace to a new one alone; that of another is only named, without a secret."""
+        """Offer the workspaces for a new sender only; a stored one shows its name, no secret."""
         where = "in_workspace" if obj else "workspace"
         return [(None, {"fields": (where, "name")}), *self._fieldsets]
 

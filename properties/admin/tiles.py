@@ -45,14 +45,14 @@ def tiles(person: Person) -> list[Tile]:
 
 
 def _states(person: Person) -> list[Tile]:
-    """Rare states show up when there are any."""
+    """Return a tile for each state; rare states only if there are such properties."""
     mine = within(person, Property.objects.with_state(timezone.now()).order_by())
-    # Only the few that are out of step are looked at one by one.
+    # Only the few properties that are out of sync are examined one by one.
     states = mine.filter(OUT_OF_STEP).values_list("sync_state")  # type: ignore[misc] # hidden
     counts: dict[str, int] = dict(states.annotate(Count("pk")))
     in_step = mine.count() - sum(counts.values())
     counts[SyncState.IN_SYNC] = counts.get(SyncState.IN_SYNC, 0) + in_step
-    # What is being pushed right now is on its way like what waits for it.
+    # A property that is being pushed counts as pending.
     counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
     listed = list_of("properties.property")
     return [
@@ -63,7 +63,7 @@ def _states(person: Person) -> list[Tile]:
 
 
 def _drift(person: Person, now: datetime) -> list[Tile]:
-    """Add up the last sample of each workspace; nothing before the first."""
+    """Add up the last sample of each workspace; no tile before the first sample."""
     newest = within(person, DriftCheck.objects.newest(DriftCheck.Kind.SAMPLE))
     checks = list(newest.order_by("started_at"))
     if not checks:
@@ -86,7 +86,7 @@ def _drift(person: Person, now: datetime) -> list[Tile]:
 
 
 def swept(person: Person, now: datetime) -> list[Attention]:
-    """Return the last sweeps that found something: somebody writes past the product (I7)."""
+    """Return the last sweeps that found a write that bypassed `edit()` (I7)."""
     kind = DriftCheck.Kind.SWEEP
     found: Any = within(person, DriftCheck.objects.newest(kind)).filter(unexplained__gt=0)
     return [

@@ -1,4 +1,4 @@
-"""A value of the wire in words for a cell: labels and units of the catalog instead of codes."""
+"""Values in words for a cell, with the labels and units of the catalog instead of codes."""
 
 import json
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ def worded(path: str, value: Any) -> str:
 
 
 def in_one_line(path: str, value: Any) -> str:
-    """Return a value in words for where there is one line."""
+    """Return a value in words, in one line."""
     return worded(path, value).replace("\n", ", ")
 
 
 def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
-    """Return two values in words; where both have members, only those that differ."""
+    """Return two values in words; if both have members, only the members that differ."""
     if equal(path, old, new) or None in (old, new):
         return worded(path, old), worded(path, new)
     before, after = list(_members(path, old, "")), list(_members(path, new, ""))
@@ -43,7 +43,7 @@ def _joined(members: list[Member]) -> str:
 
 
 def _members(path: str, value: Any, name: str) -> Iterator[Member]:
-    """Yield the members of a value that hold something, however deep, with their labels."""
+    """Yield the members of a value that are not empty, at any depth, with their labels."""
     field = find(path)
     if value in (None, "", [], {}):
         return
@@ -66,7 +66,7 @@ def _below(name: str, inside: str) -> str:
 
 
 def _scalar(field: Field | None, value: Any) -> str:
-    """Return a single value; what does not fit its field is shown as it is."""
+    """Return a single value in words; a value that does not fit its field is unchanged."""
     if isinstance(value, bool):
         return "Yes" if value else "No"
     if isinstance(value, int | float):

@@ -1,1 +1,1 @@
-"""The properties in the HTTP API."""
+"""The HTTP API of the properties."""

@@ -1,4 +1,4 @@
-"""Pure: what a body asks of a property, as the changes that `editing.edit` takes."""
+"""Pure: converts the body of a request to the changes for `editing.edit`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from properties.merge import Document, Leaves
 
 
 class Misshapen(Exception):
-    """A body with fields that cannot be set so; `faults` names each of them."""
+    """A body with fields that cannot be set in this way; `faults` names each of them."""
 
     def __init__(self, faults: list[FieldFault]) -> None:
         super().__init__("; ".join(fault.sentence for fault in faults))

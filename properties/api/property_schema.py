@@ -1,7 +1,7 @@
-"""The property in the description of the API, made of the catalog: each field, and no other.
+"""The schemas of a property in the API description, made from the catalog.
 
-There are two schemas of it: of a body, as the catalog checks it, and of what is read. The platform
-may say there what no body can (A50), so that a client of strict types must not stumble over it.
+There is one schema of a body, as the catalog checks it, and one of what is read. The second allows
+values that no body can set (A50), because a strictly typed client must be able to read them.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _BODY = (
     " clears, as far as the platform can clear."
 )
 _READ = "A property in the platform's names: it may also hold fields of a newer platform."
-# What the page of the description offers to send; else that were each field, with any value.
+# The example body on the page; otherwise it would be each field, with any value.
 _EXAMPLE = {
     "title": "Bright flat by the river",
     "propertyType": "APARTMENT",
@@ -63,7 +63,7 @@ def _object(fields: Iterable[Field], *, is_body: bool) -> Schema:
 
 
 def _field(field: Field, is_body: bool) -> Schema:
-    """Return the schema of a field, which may be null where no object has to hold it."""
+    """Return the schema of a field; it may be null unless its object must hold it."""
     schema = _value(field, is_body)
     if not (field.required and is_body):
         if "type" in schema:
@@ -91,7 +91,7 @@ def _value(field: Field, is_body: bool) -> Schema:
 
 
 def _one_of(field: Field, is_body: bool) -> Schema:
-    """Return the values of an enum; what is read may be another text, too."""
+    """Return the values of an enum; a value that is read may also be another text."""
     known = {"$ref": PLACE + _ENUMS[field.enum]}
     return known if is_body else {"anyOf": [known, {"type": "string"}]}
 

@@ -11,7 +11,7 @@ from properties.domain.difference import smallest_patch
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
 
-# Any JSON: null is among it, so that a schema with "or null" would fit twice, which is no fit.
+# Any JSON, including null: with "or null", null would match twice, which is no match.
 VALUE = {"allow_null": False, "help_text": "A value of the field at `path`, null for none"}
 
 
@@ -21,7 +21,7 @@ class Document(serializers.DictField):
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Why a field waits for somebody; the path is "" for the property as a whole."""
+    """Why a field waits for a person; the path is "" for the whole property."""
 
     kind = serializers.ChoiceField(ProblemKind.choices)
     path = serializers.CharField()
@@ -29,7 +29,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class ConflictSerializer(serializers.ModelSerializer[Conflict]):
-    """Both sides changed a field: all three values (I4)."""
+    """A field that both sides changed, with all three values (I4)."""
 
     since = serializers.DateTimeField(source="created_at")
 

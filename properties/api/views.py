@@ -93,7 +93,7 @@ class OneProperty(PropertyView):
         return self.written(READ, lambda: _answer(row, status), {"ETag": _etag(row)})
 
     def _create(self) -> bool:
-        """Create it; False if somebody else has created it meanwhile."""
+        """Create it; return False if somebody else created it in between."""
         reference = self.kwargs["reference"]
         _refuse_untravelling(reference)
         if "If-Match" in self.request.headers:
@@ -113,7 +113,7 @@ class OneProperty(PropertyView):
             edit(row, made, revision=_demanded(self.request, row), **self._by)
 
     def _changes(self, changes: Changes, before: Document) -> Leaves:
-        if self.request.stream is None:  # else a body that got lost would clear all
+        if self.request.stream is None:  # otherwise a lost body would clear everything
             raise ParseError("The body must be a JSON object.")
         with _told_by_field():
             return changes(cast("Document", self.request.data), self.kwargs["reference"], before)
@@ -149,7 +149,7 @@ class PropertyList(View, ListAPIView[Property]):
         return self.list(request)
 
     def get_queryset(self) -> QuerySet[Property]:
-        """Return what the query asks for, without the documents."""
+        """Return the properties that match the query, without the documents."""
         asked = _Query(data=self.request.query_params)
         asked.is_valid(raise_exception=True)
         rows = self.within(Property.objects.with_state(timezone.now())).only(*LISTED)
@@ -177,26 +177,26 @@ class PropertyHistory(PropertyView, ListAPIView[Change]):
         return self.list(request)
 
     def get_queryset(self) -> QuerySet[Change]:
-        """Return them with who made them."""
-        if getattr(self, "swagger_fake_view", False):  # the schema asks without an address
+        """Return the changes with their authors."""
+        if getattr(self, "swagger_fake_view", False):  # the schema generator has no address
             return Change.objects.none()
         return Change.objects.filter(real_estate_property=self.row()).select_related("actor")
 
 
 def _refuse_untravelling(reference: str) -> None:
-    """Refuse a reference that no address of ours can hold either (S14)."""
+    """Refuse a reference that no address can contain (S14)."""
     if fault := references.path_fault(reference):
         raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", fault)])
 
 
 @extend_schema(exclude=True)
 class NoReference(View):
-    """An address whose reference holds a slash, which cannot stand in a path (S14)."""
+    """An address whose reference contains a slash, which a path cannot contain (S14)."""
 
     scopes = dict.fromkeys(("GET", "PUT", "PATCH", "POST", "DELETE"), READ)
 
     def http_method_not_allowed(self, request: Any, *_: Any, **named: Any) -> Any:
-        """Name the character."""
+        """Refuse the request, and name the character."""
         _refuse_untravelling(named["reference"])
 
 
@@ -226,7 +226,7 @@ def _demanded(request: Request, row: Property) -> int | None:
     """Return the revision that `If-Match` asks for; None for any.
 
     Raises:
-        Refused: it is at another one.
+        Refused: the property is at another revision.
     """
     said = parse_etags(request.headers.get("If-Match", "*"))
     if "*" in said:
@@ -238,7 +238,7 @@ def _demanded(request: Request, row: Property) -> int | None:
 
 @contextmanager
 def _told_by_field() -> Iterator[None]:
-    """Answer why an edit was refused."""
+    """Convert a refused edit to an answer with the reasons."""
     try:
         yield
     except (Invalid, Misshapen) as error:

@@ -1,6 +1,6 @@
-"""The one table that knows all property fields, and the rules that follow from it.
+"""The one table of all property fields, and the rules that follow from it.
 
-It drives the form, the validation, the difference that is pushed, the feeds and the documentation.
+The form, validation, the differences to push, feeds and documentation all use it.
 Pure: no Django, no I/O.
 
 field       what the catalog says of a field           equality    when two values are the same

@@ -9,10 +9,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# What a characteristic says; UNKNOWN is a regular value here, and the default (§4.6 rule 4).
+# The values of a characteristic. UNKNOWN is a regular value here, and the default (§4.6 rule 4).
 THREE_STATES = ("APPLIES", "DOES_NOT_APPLY", "UNKNOWN")
 
-# What kind of object it is, in one word; the platform shows no values: ours.
+# The kind of object, in one word. The platform shows no values, so these are ours.
 PROPERTY_TYPES = _words("""
     APARTMENT HOUSE ROOM PLOT COMMERCIAL GASTRONOMY INDUSTRIAL AGRICULTURAL PARKING STORAGE
     INVESTMENT OTHER

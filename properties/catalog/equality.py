@@ -17,7 +17,7 @@ _OBJECTS = frozenset({Kind.OBJECT, Kind.MERGED})
 
 
 def equal(path: str, a: object, b: object) -> bool:
-    """Say whether two values of the field at `path` mean the same.
+    """Return whether two values of the field at `path` mean the same.
 
     2 = 2.0 = Decimal("2"); `Z` = `+00:00` = no offset (A52); None = "" = absent, and for lists,
     maps and objects also [] and {}. Lists keep their order; members of objects follow the same
@@ -29,7 +29,7 @@ def equal(path: str, a: object, b: object) -> bool:
 
 
 def _alike(a: object, b: object) -> bool:
-    """Say whether `normal` needs no asking, as for most leaves; no order of members counts."""
+    """Return whether two values are clearly equal, so that `normal` is not needed, as for most."""
     if type(a) is not type(b) or a != b:
         return False
     text = f"{a}{b}"
@@ -37,8 +37,8 @@ def _alike(a: object, b: object) -> bool:
 
 
 def is_empty(path: str, value: object) -> bool:
-    """Say whether a value says no more than a field that is left out."""
-    # What most leaves are; quicker.
+    """Return whether a value means the same as a field that is left out."""
+    # A faster path for most leaves.
     if isinstance(value, str | int | float | list) and value not in ("", []):
         return False
     field = find(path)
@@ -48,13 +48,13 @@ def is_empty(path: str, value: object) -> bool:
 
 
 def normal(path: str, value: object) -> Normal:
-    """Return the normal form of a value; None when it says no more than an absent field."""
+    """Return the normal form of a value; None if it means the same as an absent field."""
     field = find(path)
     return _plain(value) if field is None else _typed(field, value)
 
 
 def _typed(field: Field, value: object) -> Normal:
-    """Bring a value to the form of its kind; one that does not fit its kind stays as it is."""
+    """Return the normal form of a value; a value that does not fit its kind is unchanged."""
     if value is None or value == "":
         return None
     if isinstance(value, str):
@@ -65,7 +65,7 @@ def _typed(field: Field, value: object) -> Normal:
 
 
 def _container(field: Field, value: object) -> Normal:
-    """Bring a list, a map or an object to its form."""
+    """Return the normal form of a list, a map or an object."""
     if isinstance(value, dict) and field.kind in _OBJECTS:
         return _members({str(k): normal(f"{field.path}.{k}", v) for k, v in value.items()})
     if isinstance(value, dict) and field.kind is Kind.MAP:
@@ -76,13 +76,13 @@ def _container(field: Field, value: object) -> Normal:
 
 
 def _members(members: dict[str, Normal]) -> Normal:
-    """Leave out what is empty: an object of nothing but empty members is empty itself."""
+    """Leave out empty members; an object with only empty members is empty."""
     said = {name: member for name, member in members.items() if member is not None}
     return ("object", said) if said else None
 
 
 def _item(field: Field, item: object) -> Normal:
-    """Bring an item of a list of objects to its form."""
+    """Return the normal form of an item of a list of objects."""
     if not isinstance(item, dict):
         return _plain(item)
     return _members({str(k): normal(f"{field.path}[].{k}", v) for k, v in item.items()})
@@ -100,7 +100,7 @@ def _moment(kind: Kind, text: str) -> Normal:
 
 
 def _plain(value: object) -> Normal:  # noqa: PLR0911 - one line for each JSON type
-    """Compare JSON as it is, with 2 = 2.0, and True no number."""
+    """Return the normal form of plain JSON: 2 equals 2.0, and True is no number."""
     match value:
         case None:
             return None
@@ -121,5 +121,5 @@ def _plain(value: object) -> Normal:  # noqa: PLR0911 - one line for each JSON t
 
 
 def _number(number: Decimal) -> object:
-    """Keep NaN equal to itself, so that a stored NaN is no eternal difference."""
+    """Make NaN equal to itself, so that a stored NaN is not a permanent difference."""
     return "NaN" if number.is_nan() else number

@@ -1,4 +1,4 @@
-"""What the catalog says of one field, and the words it says it with."""
+"""The description of one field in the catalog, and its vocabulary."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ SHORT_TEXT = 255
 
 
 class Kind(StrEnum):
-    """How the value of a field looks on the wire."""
+    """The form of a field's value on the wire."""
 
     STRING = "string"
     TEXT = "text"  # a string that people write in several lines
@@ -41,7 +41,7 @@ _CONTAINERS = {Kind.ENUM_LIST, Kind.OBJECT_LIST, Kind.MAP, Kind.OBJECT, Kind.MER
 
 
 class NameSource(StrEnum):
-    """Where the *name* of a field comes from, that is, how sure it is."""
+    """The source of the *name* of a field, which shows how certain the name is."""
 
     PLATFORM = "platform"  # printed in the platform's own document
     SWISSRETS = "swissrets"  # the open standard that the model follows
@@ -50,7 +50,7 @@ class NameSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the property model; `path` is dotted, `[]` stands for any item of a list."""
+    """One field of the property model; `path` is dotted, and `[]` means any item of a list."""
 
     path: str
     group: str
@@ -65,7 +65,7 @@ class Field:
 
     @property
     def name(self) -> str:
-        """The last segment, as it stands in the JSON object that holds the field."""
+        """The last segment: the name in the JSON object that holds the field."""
         return self.path.rpartition(".")[2]
 
     @property
@@ -80,10 +80,10 @@ class Field:
 
     @property
     def is_characteristic(self) -> bool:
-        """Whether UNKNOWN is a value of it like any other (§4.6 rule 4)."""
+        """Whether UNKNOWN is a regular value of the field (§4.6 rule 4)."""
         return self.parent == "characteristics"
 
     @property
     def merges(self) -> bool:
-        """Whether leaving it out keeps it; the items of a list go with their list."""
+        """Whether the platform keeps it if it is left out; list items belong to their list."""
         return self.path.partition(".")[0] in MERGED and "[]" not in self.path

@@ -10,7 +10,7 @@ _DATETIME = re.compile(
 
 
 def read_date(text: str) -> date | None:
-    """Return the day that `2026-01-31` names, or None where the text is not a date."""
+    """Return the day that `2026-01-31` names, or None if the text is not a date."""
     if not _DATE.fullmatch(text):
         return None
     try:
@@ -20,7 +20,7 @@ def read_date(text: str) -> date | None:
 
 
 def read_datetime(text: str) -> datetime | None:
-    """Return an instant in UTC, or None where the text is none.
+    """Return an instant in UTC, or None if the text is none.
 
     A time without an offset is UTC (A52), a bare date its midnight: the platform names fields
     `…At` that hold no more than a date.

@@ -23,7 +23,7 @@ for _row in ROWS:
         _CHILDREN.setdefault(_row.parent, []).append(_row)
 _REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHILDREN.items()}
 
-_SHORT = 200  # characters of a path that is worth keeping
+_SHORT = 200  # characters of a path that is worth caching
 _INDEX = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
 
 # Names that no rule can make readable.
@@ -58,7 +58,7 @@ _ACRONYMS = {
 
 
 def find(path: str) -> Field | None:
-    """Return the field at a path, or None where the catalog knows none.
+    """Return the field at a path, or None if the catalog knows none.
 
     Items of lists may be written `localizations[].title`, `localizations[0].title` or
     `localizations.0.title`; the path of an item itself finds its list.
@@ -96,7 +96,7 @@ def children(path: str) -> list[Field]:
 
 
 def members(path: str) -> Mapping[str, Field]:
-    """Return what an object holds by the names of its members; nothing where none is known.
+    """Return the fields of an object by name; empty if the catalog knows none.
 
     For the many records of a feed, which ask for each of their values: `path` is spelled as in the
     table, "localizations[]" for any item of a list and "" for the property itself.
@@ -105,7 +105,7 @@ def members(path: str) -> Mapping[str, Field]:
 
 
 def required(path: str) -> list[Field]:
-    """Return those of its children that it must have."""
+    """Return the children that an object must have."""
     field = find(path)
     return _REQUIRED.get(field.path, []) if field else []
 
@@ -124,7 +124,7 @@ def label(path: str) -> str:
 
 
 def last_label(path: str) -> str:
-    """Return the last segment in words, for where what holds it is named beside it."""
+    """Return the last segment in words, for a place that shows its parent beside it."""
     return capitalized(label(path).rpartition(" · ")[2])
 
 
@@ -135,6 +135,6 @@ def _words(segment: str) -> str:
     if name in _LABELS:
         return _LABELS[name] + number
     parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name) or [name]
-    if len(parts) > 1 and parts[0] in {"is", "has", "are"}:  # a flag needs no verb to be read
+    if len(parts) > 1 and parts[0] in {"is", "has", "are"}:  # a flag is readable without its verb
         parts = parts[1:]
     return " ".join(_ACRONYMS.get(part.lower(), part.lower()) for part in parts) + number

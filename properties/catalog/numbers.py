@@ -18,7 +18,7 @@ from properties.catalog.ranges import is_likely
 
 Number = int | float
 
-EXACT = 2**53  # beyond it a float stands for several whole numbers
+EXACT = 2**53  # above it, a float means several whole numbers
 PERCENT = "%"
 MONEY = "prices.currency"  # the unit of an amount: the currency of its property
 FRANCS = "CHF"
@@ -42,7 +42,7 @@ _DIGITS = re.compile(
 _POINTS = (".", ",")
 _MINUS = ("-", "\u2212")
 _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
-# What may stand behind a number, in small letters and with 2 for ².
+# The words allowed after a number, in small letters and with 2 for ².
 _UNITS = {
     "m": frozenset({"m", "meter"}),
     "m2": frozenset({"m2", "qm", "m^2"}),
@@ -62,13 +62,13 @@ _FLOORS = {
 
 
 class Unreadable(Exception):
-    """A text is no value of its field; says why in a sentence for people."""
+    """A text is no value of its field; the message is a sentence for people."""
 
 
 def number(
     field: Field, text: str, *, currency: str = FRANCS, decimal_point: bool = False
 ) -> Number:
-    """Return the number that a text says: `112 m2`, `1'250.--`, `4,5`, `4½`, `EG` of a floor.
+    """Return the number in a text: `112 m2`, `1'250.--`, `4,5`, `4½`, `EG` of a floor.
 
     Args:
         currency: the one that may stand beside an amount.
@@ -105,13 +105,13 @@ def number(
 
 
 def say_number(value: Number) -> str:
-    """Return a number as a text that `number` takes for this one: 1.125 is written 1.1250."""
+    """Return a number as a text that `number` reads back: 1.125 is written 1.1250."""
     text = str(value)
     return f"{text}0" if _UNCLEAR.fullmatch(text) else text
 
 
 def whole(value: Number) -> Number:
-    """Return 4.0 as 4, as long as nothing is lost."""
+    """Return 4.0 as 4, if nothing is lost."""
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT
     return int(value) if is_whole else value
 
@@ -130,7 +130,7 @@ def of_percentage(field: Field, shown: object, percent: Number) -> Number:
 
 
 def _words_beside(field: Field, currency: str) -> frozenset[str]:
-    """Return what may stand beside a number of a field: its unit, or the currency of an amount."""
+    """Return the words allowed beside a number: its unit, or the currency of an amount."""
     if field.unit == MONEY:
         return _CURRENCIES.get(currency, frozenset({currency.lower()}))
     return _ROOMS if field.name == "numberOfRooms" else _UNITS.get(field.unit, frozenset())
@@ -143,7 +143,7 @@ def _fits(field: Field, minus: int) -> Callable[[Number], bool]:
 def _unsigned(
     text: str, digits: str, rounded: bool, decimal_point: bool, fits: Callable[[Number], bool]
 ) -> Number:
-    """Return what digits with their marks say.
+    """Return the number that digits and their marks mean.
 
     Args:
         rounded: a mark behind them said that there are no decimals.
@@ -177,7 +177,7 @@ def _likely(text: str, thousands: int, decimal: float, fits: Callable[[Number], 
 
 
 def _floor(text: str) -> int | None:
-    """Return the floor that words say: EG is 0, 2. UG is -2."""
+    """Return the floor that a text names: EG is 0, 2. UG is -2."""
     if counted := _FLOOR.fullmatch(text):
         return -int(counted[1]) if counted[2].startswith("U") else int(counted[1])
     return _FLOORS.get(text)

@@ -1,4 +1,4 @@
-"""Read what a text says: a number, a date, a time, a yes or a no.
+"""Read a number, a date, a time, a yes or a no from a text.
 
 One rule for the form, the tables, IDX and SwissRETS: the same text is the same value, or is refused
 for the same reason, wherever it is read.
@@ -12,7 +12,7 @@ from crm_sync.text import quoted
 from properties.catalog.field import Field, Kind
 from properties.catalog.numbers import FRANCS, LONGEST, Unreadable, number
 
-# What Excel makes of true and false in the languages of Switzerland, and what people write.
+# The words for true and false in Excel, in the languages of Switzerland, and what people write.
 _WORDS = {
     **dict.fromkeys(("true", "wahr", "vrai", "vero", "1", "x"), True),
     **dict.fromkeys(("yes", "y", "ja", "j", "oui", "si", "sì"), True),
@@ -27,7 +27,7 @@ _DAY = re.compile(
 
 
 def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS) -> Any:
-    """Return the value that a text stands for in a field; unchanged where the field holds texts.
+    """Return the value of a text in a field; unchanged if the field holds texts.
 
     Args:
         zone: that of a time without an offset.
@@ -51,7 +51,7 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS) -> Any:
 
 
 def fault(field: Field, text: str) -> str | None:
-    """Return why a text is no value of its field; None where it is one."""
+    """Return why a text is no value of its field; None if it is one."""
     try:
         read(field, text, UTC)
     except Unreadable as error:
@@ -93,7 +93,7 @@ def yes_or_no(text: str) -> bool:
     """Return True for a yes, and False for a no, in words of four languages or as 1 and 0.
 
     Raises:
-        Unreadable: it says neither.
+        Unreadable: it is neither yes nor no.
     """
     word = _WORDS.get(text.strip().lower())
     if word is None:
@@ -102,7 +102,7 @@ def yes_or_no(text: str) -> bool:
 
 
 def _cut(text: str, wanted: str) -> tuple[str, str, str]:
-    """Return the day in ISO form, the time and the offset that a text says."""
+    """Split a text into the day in ISO form, the time and the offset."""
     found = _DAY.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if found is None:
         raise Unreadable(f"{quoted(text)} is not a {wanted}")

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from properties.catalog.field import Field, Kind
 
-Range = tuple[float | None, float | None]  # least and most; None where there is no end
+Range = tuple[float | None, float | None]  # least and most; None if there is no end
 
 _ANY: Range = (None, None)
 _NOT_NEGATIVE: Range = (0, None)
@@ -32,7 +32,7 @@ def range_of(field: Field) -> Range:
 
 
 def range_fault(field: Field, number: float | Decimal) -> str | None:
-    """Say what is wrong with a finite number that the field cannot mean."""
+    """Return the fault of a finite number that the field cannot mean."""
     least, most = range_of(field)
     if (least is None or number >= least) and (most is None or number <= most):
         return None
@@ -42,9 +42,9 @@ def range_fault(field: Field, number: float | Decimal) -> str | None:
 
 
 def is_likely(field: Field, number: float) -> bool:
-    """Say whether a number is one that the field can mean, where a text may be two numbers.
+    """Return whether a number is one that the field can mean, where a text may be two numbers.
 
-    Nobody writes of a thousand rooms, or of a room that is a thousand metres high.
+    No property has a thousand rooms, or a room that is a thousand metres high.
     """
     if range_fault(field, number) or (field.kind is Kind.INTEGER and number != int(number)):
         return False

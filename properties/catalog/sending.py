@@ -1,4 +1,4 @@
-"""What of a value may travel to the platform (§4.6, A10 to A13, A50)."""
+"""The parts of a value that may be sent to the platform (§4.6, A10 to A13, A50)."""
 
 from typing import cast
 
@@ -11,7 +11,7 @@ UNKNOWN = "UNKNOWN"
 
 
 def sendable(path: str, value: object) -> object:
-    """Return what may be sent for a leaf of the document, or UNSENDABLE where nothing can be.
+    """Return what may be sent for a leaf of the document, or UNSENDABLE if nothing can be.
 
     A leaf is a top-level field, or a first-level member of a merged object such as `prices.rent`
     (A10: sent whole). Never None, never anything of `rooms` or `id`, and UNKNOWN in
@@ -36,7 +36,7 @@ def sendable(path: str, value: object) -> object:
 
 
 def holds_unknown(path: str, value: object) -> bool:
-    """Tell whether a list or an object holds an UNKNOWN that cannot be sent (§4.6 rule 4, A13)."""
+    """Return whether a list or object holds an UNKNOWN that cannot be sent (§4.6 rule 4, A13)."""
     if isinstance(value, dict):
         return any(_is_unknown(f"{path}.{name}", member) for name, member in value.items())
     return isinstance(value, list) and any(_is_unknown(f"{path}[]", item) for item in value)
@@ -51,7 +51,7 @@ def _is_unknown(path: str, value: object) -> bool:
 
 
 def _said(field: Field, value: object) -> object:
-    """Return a value without what may not travel; UNSENDABLE when nothing is left of it."""
+    """Return a value without the parts that may not be sent; UNSENDABLE if nothing is left."""
     kind = field.kind
     if kind in {Kind.ENUM, Kind.ENUM_LIST} and value == UNKNOWN:
         return value if field.is_characteristic else UNSENDABLE
@@ -67,25 +67,25 @@ def _said(field: Field, value: object) -> object:
 
 
 def _rest(items: list[object]) -> object:
-    """Return the items that may travel; UNSENDABLE when there were some and none may."""
+    """Return the items that may be sent; UNSENDABLE if there were items and none may be sent."""
     return [item for item in items if item is not UNSENDABLE] or UNSENDABLE
 
 
 def _item(field: Field, item: object) -> object:
-    """Return an item of a list of objects without what may not travel."""
+    """Return an item of a list of objects without the parts that may not be sent."""
     if not isinstance(item, dict):
         return UNSENDABLE if item is None else item
     return _object(f"{field.path}[]", item)
 
 
 def _object(path: str, value: dict[str, object]) -> object:
-    """Return the members that may travel; an empty one is left out, which clears it (A11)."""
+    """Return the members that may be sent; an empty one is left out, which clears it (A11)."""
     members = {name: _member(f"{path}.{name}", member) for name, member in value.items()}
     return {n: member for n, member in members.items() if member is not UNSENDABLE} or UNSENDABLE
 
 
 def _member(path: str, value: object) -> object:
-    """Return a member inside an object that is sent whole; an emptied list still says so."""
+    """Return a member of an object that is sent whole; an emptied list is sent as []."""
     field = find(path)
     if field is not None and field.kind.is_list and isinstance(value, list) and not value:
         return cast("list[object]", [])

@@ -1,4 +1,4 @@
-"""Bounds the names in a document that the catalog does not know: they are kept, but not any number.
+"""Limits the names in a document that the catalog does not know; up to the limit, they are kept.
 
 80,000 of them in one body would hold a database for seconds and fill a page of 50 MB.
 """
@@ -9,11 +9,11 @@ from typing import Any
 from properties.catalog.field import Kind
 from properties.catalog.lookup import find
 
-UNKNOWN_NAMES = 200  # names in one document, those inside of unknown values included
+UNKNOWN_NAMES = 200  # names in one document, including names inside unknown values
 
 
 def within_limit(document: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Return the document with at most `UNKNOWN_NAMES` of them, and how many were left out.
+    """Return the document with at most `UNKNOWN_NAMES` unknown names, and the number left out.
 
     Whole values are left out, never a part of one; which ones depends on their names alone, so two
     reads of the same property leave out the same.

@@ -1,4 +1,4 @@
-"""What the platform would refuse, said before it is sent (§4.6, §7)."""
+"""Finds values that the platform would refuse, before they are sent (§4.6, §7)."""
 
 import math
 import re
@@ -36,9 +36,9 @@ Check = Callable[[object], str | None]  # a value that says something, to what i
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """One thing that is wrong with a document: where, and what a person must know.
+    """One fault of a document: its place, and the message for a person.
 
-    The message stands at its field, so it does not name it.
+    The message is shown at its field, so it does not name the field.
     """
 
     path: str
@@ -46,12 +46,12 @@ class FieldFault:
 
     @property
     def sentence(self) -> str:
-        """The message with its path before it, for where no field is shown."""
+        """The message after its path, for a place that shows no field."""
         return f"{self.path}: {self.message}"
 
 
 def validate(path: str, value: object) -> list[FieldFault]:
-    """Return what is wrong with a value of the field at `path`; nothing said is never wrong.
+    """Return the faults of a value of the field at `path`; an empty value has none.
 
     `path` may be any path of the catalog; faults carry the path of the very item, such as
     `localizations[1].title`. A field that the catalog does not know may hold any JSON.
@@ -70,7 +70,7 @@ def new_faults(path: str, value: object, stored: object) -> list[FieldFault]:
 
 
 def misplaced(path: str) -> FieldFault | None:
-    """Say why no value can be set at a path: it is no leaf, so no PATCH sends it by itself (A10).
+    """Return why no value can be set at a path: it is no leaf, so no PATCH sends it alone (A10).
 
     An unknown top-level field is a leaf, and so is an unknown member of a merged object.
     """
@@ -83,7 +83,7 @@ def misplaced(path: str) -> FieldFault | None:
 
 
 def validate_document(document: dict[str, object]) -> list[FieldFault]:
-    """Return all that is wrong with the top-level fields of a document, in its order."""
+    """Return the faults of the top-level fields of a document, in its order."""
     found: list[FieldFault] = []
     for path, value in document.items():
         check = _CHECKS.get(path)
@@ -127,7 +127,7 @@ def _unstorable(path: str, value: object) -> Iterator[FieldFault]:
 
 
 def _unread(field: Field, value: object) -> str | None:
-    """Return why a text can be no value of a field: the words with which every reader refuses."""
+    """Return why a text is no value of a field, in the words of every reader."""
     return parsing.fault(field, value) if isinstance(value, str) else None
 
 
@@ -269,7 +269,7 @@ def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:
 
 
 def _check(field: Field) -> Check:
-    """Return what finds the fault of a single value of a field."""
+    """Return the check of a single value of a field."""
     match field.kind:
         case Kind.BOOLEAN:
             return partial(_boolean_fault, field)

@@ -1,1 +1,1 @@
-"""What people do with a property, and what becomes of it."""
+"""The rules of a property: edit, undo, conflicts, history and differences."""

@@ -1,4 +1,4 @@
-"""A person decides what stands if both sides changed a field (I4)."""
+"""The decision of a person about a field that both sides changed (I4)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ Decision = Conflict.Decision
 
 @dataclass(frozen=True)
 class Resolution:
-    """What a person decided about one conflict: whose value stands, or one made from both."""
+    """What a person decided about one conflict, and the value that follows from it."""
 
     conflict: Conflict
     decision: Decision
@@ -33,25 +33,25 @@ class Resolution:
 
     @property
     def changes_ours(self) -> bool:
-        """Whether another value than ours stands then."""
+        """Whether the decision changes our value."""
         return not equal(self.conflict.path, self.value, self.conflict.ours)
 
 
 def members(conflict: Conflict) -> list[Member]:
-    """Return the members in which both sides differ; each can be decided by itself."""
+    """Return the members in which both sides differ. Each can be decided by itself."""
     path, values = conflict.path, (conflict.ours, conflict.base, conflict.theirs)
     return differing(path, *values) or [Member((), path, "", *values)]
 
 
 def of_side(conflict: Conflict, side: Decision) -> Resolution:
-    """Answer with the whole value of one side; ours as far as it can be sent."""
+    """Choose the whole value of one side; of ours, only what can be sent."""
     if side == Decision.THEIRS:
         return Resolution(conflict, side, conflict.theirs)
     return Resolution(conflict, side, without_unknown(conflict.path, conflict.ours))
 
 
 def of_members(conflict: Conflict, taken: Collection[Steps]) -> Resolution:
-    """Answer with our value, in which these members are theirs."""
+    """Choose our value, with these members replaced by theirs."""
     if not taken:
         return of_side(conflict, Decision.OURS)
     if len(taken) == len(members(conflict)):
@@ -62,9 +62,9 @@ def of_members(conflict: Conflict, taken: Collection[Steps]) -> Resolution:
 
 @dataclass(frozen=True)
 class NextCall:
-    """What goes out once conflicts are decided: the call and its JSON body, by what we know now.
+    """The call that follows the decisions, with its JSON body, by what we know now.
 
-    `faults` names the fields whose value we could not send: they stay open.
+    `faults` names the fields whose value we could not send: their conflicts stay open.
     """
 
     call: str
@@ -73,7 +73,7 @@ class NextCall:
 
 
 def next_call(row: Property, answers: Collection[Resolution]) -> NextCall:
-    """Return what the next push of a property sends after these answers; nothing is changed."""
+    """Return what the next push of a property would send after these answers. Change nothing."""
     before = merge.leaves(row.desired)
     edits = {one.conflict.path: one.value for one in answers if one.changes_ours}
     faults = {
@@ -96,12 +96,13 @@ def next_call(row: Property, answers: Collection[Resolution]) -> NextCall:
 
 @dataclass(frozen=True)
 class Decided:
-    """What became of answers.
+    """The result of a decision.
 
     Attributes:
         done: the conflicts that were decided.
-        refused: those that stay open, because the value is not valid here.
-        late: those that were decided or got other values since they were read; left as they are.
+        refused: the conflicts that stay open, because the value is not valid here.
+        late: the conflicts that somebody decided, or whose values changed, since they were read.
+            They are not touched.
     """
 
     done: list[Conflict] = field(default_factory=list)
@@ -110,7 +111,7 @@ class Decided:
 
 
 def decide(answers: Iterable[Resolution], *, actor: AbstractBaseUser, now: datetime) -> Decided:
-    """Decide open conflicts of one property in one commit, so that one push sends what follows."""
+    """Decide open conflicts of one property in one commit, so that one push sends the result."""
     decided = Decided()
     with transaction.atomic():
         for answer in answers:
@@ -127,27 +128,27 @@ def decide(answers: Iterable[Resolution], *, actor: AbstractBaseUser, now: datet
 
 
 class _Late(Exception):
-    """The conflict is not open any more, or its values are others than those that were seen."""
+    """The conflict is no longer open, or its values are no longer the ones that were seen."""
 
 
 def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> None:
-    """Close a conflict, and let the value of the answer stand.
+    """Close a conflict, and apply the value of the answer.
 
     Raises:
         Invalid: we could not send the value.
-        _Late: somebody was faster.
+        _Late: somebody else decided it or changed its values first.
     """
     seen = answer.conflict
     open_one = Conflict.objects.filter(pk=seen.pk, decision=Decision.OPEN)
     if not open_one.update(decision=answer.decision, decided_by=actor, decided_at=now):
         raise _Late
-    fresh = Conflict.objects.get(pk=seen.pk)  # ours until the commit: nobody else can change it
+    fresh = Conflict.objects.get(pk=seen.pk)  # our UPDATE locks it until the commit
     if not merge.same_json([fresh.ours, fresh.theirs], [seen.ours, seen.theirs]):
         raise _Late
     if not answer.changes_ours:
         _send_ours(seen, now=now)
         return
-    # An edit like any other, so it can be undone by one.
+    # A normal edit, so that another edit can undo it.
     note = f"conflict {seen.pk}: {answer.decision.label.lower()}"
     row = Property.objects.get(pk=seen.real_estate_property_id)
     changes = {seen.path: answer.value}
@@ -155,7 +156,7 @@ def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> No
 
 
 def _send_ours(conflict: Conflict, *, now: datetime) -> None:
-    """Let our value be sent with the next push."""
+    """Unblock our value, so that the next push sends it."""
     while True:
         row = Property.objects.get(pk=conflict.real_estate_property_id)
         unchanged = Property.objects.filter(pk=row.pk, revision=row.revision)

@@ -1,4 +1,4 @@
-"""Which leaves of a row differ, and what that means in a PATCH and in words for people."""
+"""Which leaves of a row differ, and the PATCH and the texts for people that follow."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from properties.catalog import UNSENDABLE, equal, find, holds_unknown, leaf_of, 
 from properties.merge import Leaves, Patch
 from properties.models import Property
 
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # of a field, in a text
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # the name of a field in a text
 _CAPITAL = re.compile(r"(?:^|(?<=\.))[A-Z]")
 
 
@@ -29,7 +29,7 @@ def smallest_patch(
     """Return the smallest PATCH of a row: see `properties.merge.smallest_patch`.
 
     Args:
-        blocked: the leaves to leave out; by default those that wait for a person.
+        blocked: the leaves to leave out; by default the leaves that wait for a person.
     """
     return merge.smallest_patch(
         desired=row.desired,
@@ -42,14 +42,14 @@ def smallest_patch(
 
 
 def _sendable(row: Property, path: str, value: Any) -> Any:
-    """Return what may be sent; nothing that drops an UNKNOWN of both sides, which erases it."""
+    """Return what may be sent; UNSENDABLE if it would erase an UNKNOWN that both sides hold."""
     if holds_unknown(path, value) and holds_unknown(path, merge.leaves(row.observed).get(path)):
         return UNSENDABLE
     return sendable(path, value)
 
 
 def refused_leaf(path: str, row: Property) -> str:
-    """Return the leaf that holds a refused path; "" if neither catalog nor row have such a leaf.
+    """Return the leaf that holds a refused path; "" if catalog and row have no such leaf.
 
     ASP.NET writes `Prices.Rent.Gross` for prices.rent.gross.
     """
@@ -60,9 +60,9 @@ def refused_leaf(path: str, row: Property) -> str:
 
 
 def leaves_in_text(text: str, leaves: Collection[str]) -> list[str]:
-    """Return those of the leaves that a text names, in its sequence.
+    """Return the leaves that a text names, in the order of the text.
 
-    "prices.rent.gross" names prices.rent; "hasElevator" the only leaf that ends so.
+    "prices.rent.gross" names prices.rent. "hasElevator" names the only leaf with that ending.
     """
     found: dict[str, None] = {}
     for word in _NAME.findall(text):
@@ -74,10 +74,10 @@ def leaves_in_text(text: str, leaves: Collection[str]) -> list[str]:
 
 
 def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[str, str]:
-    """Say at each leaf what the platform made of what it took.
+    """Return, for each leaf that reads back different, what was sent and what was read.
 
     Args:
-        wanted: our values when `sent` was sent; what was edited since has not been sent yet.
+        wanted: our values when `sent` was sent. Later edits have not been sent yet.
     """
     observed, desired = merge.leaves(row.observed), merge.leaves(row.desired)
     return {
@@ -95,7 +95,7 @@ def _taken(path: str, sent: Any, there: Any) -> str:
 
 
 def cannot_say(row: Property, path: str) -> str:
-    """Say what the platform keeps at a leaf that no PATCH can clear or say (A12)."""
+    """Return the message for a leaf that no PATCH can clear or express (A12)."""
     kept = merge.leaves(row.observed).get(path)
     if holds_unknown(path, kept):
         return (

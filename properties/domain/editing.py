@@ -1,8 +1,8 @@
 """An edit: the only way to change what we want of a property (I1, I7).
 
-An edit is one UPDATE, on the condition that the revision is the one that was read. If somebody else
-was faster, it is repeated on the new row. So a form, a feed and a worker cannot overwrite each
-other.
+An edit is one UPDATE, on the condition that the row still has the revision that was read. If
+somebody else was faster, the edit is repeated on the new row. So a form, a feed and a worker
+cannot overwrite each other.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Invalid(Exception):
 
 
 class Outdated(Exception):
-    """The property is not at the revision that was asked for; nothing was changed."""
+    """The property is at another revision than the caller demands; nothing was changed."""
 
 
 def edit(
@@ -66,21 +66,21 @@ def edit(
     """Change what we want of a property, and make it due for a push.
 
     Args:
-        property_: an instance, however old; it is refreshed.
-        changes: new values by leaf, changed fields only; None clears. "prices.rent" is a leaf,
+        property_: an instance of any age; it is refreshed.
+        changes: the new value of each leaf to change; None clears. "prices.rent" is a leaf,
             "prices" is not.
-        revision: the only one at which it is to be changed; any where it is None.
+        revision: the edit is made at this revision only; None allows any.
 
-    What would erase a value of the platform that no PATCH can hold is kept here and waits for a
-    person (`properties.domain.unsayable`).
+    A change that would erase a value of the platform that no PATCH can hold is not sent: it waits
+    for a person (`properties.domain.unsayable`).
 
     Returns:
         the leaves that really changed; empty if the property had all these values already.
 
     Raises:
-        Invalid: nothing was changed. The faults name each field; for a path that is no leaf, they
+        Invalid: nothing was changed. The faults name each field. For a path that is no leaf, they
             name the leaf that holds it.
-        Outdated: it is at another revision, or was when we wrote; the instance is as it is now.
+        Outdated: it is at another revision, or was when we wrote. The instance is refreshed.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
     while True:
@@ -110,10 +110,10 @@ class _By(TypedDict):
 def _write(
     property_: Property, before: Leaves, real: Leaves, *, note: str, **by: Unpack[_By]
 ) -> bool:
-    """Write the changes and their traces; False if the row has another revision by now."""
+    """Write the changes and their history; return False if the row has another revision now."""
     asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
     problem = without_problems(property_.problem, set(real))
-    # What a person does goes before what a feed or a check made due.
+    # The edit of a person goes before rows that a feed or a check made due.
     first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
     with transaction.atomic():
         done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
@@ -132,9 +132,9 @@ def _write(
 
 
 def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
-    """Return why `edit` refuses these changes: a path is no leaf, or a value is not valid.
+    """Return why `edit` refuses these changes: a path is no leaf, or a value is invalid.
 
-    A value at a path that is no leaf was written past the product, and may be cleared.
+    A stored value at a path that is no leaf was not written by `edit`, and may be cleared.
     """
     said = {path: value for path, value in changes.items() if value is not None}
     surplus = within_limit({**before, **said})[1]
@@ -152,7 +152,7 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
 
 
 def without_theirs(property_: Property, found: list[FieldFault]) -> list[FieldFault]:
-    """Return the faults that the platform's own values do not have: theirs may be taken (A50)."""
+    """Return the faults that the platform's own values lack: its values are accepted (A50)."""
     theirs = merge.leaves(property_.observed) if found else {}
     paths = {leaf_of(fault.path) for fault in found} & theirs.keys()
     known = [fault for path in paths for fault in validate(path, theirs[path])]
@@ -169,7 +169,7 @@ def create(
     actor: AbstractBaseUser | None = None,
     note: str = "",
 ) -> Property:
-    """Create a property that the CRM has and we do not know yet; it is due for a push at once.
+    """Create a property that the CRM has and we do not know yet, and make it due for a push.
 
     Raises:
         Invalid: the reference cannot be sent (A14), or the platform would refuse a value.
@@ -186,9 +186,9 @@ def create(
 
 
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:
-    """Make the properties due for a read and, if they differ, a push; return how many.
+    """Make the properties due for a read and, if they differ, a push; return their number.
 
-    A person waits for it, so it goes first.
+    They go first, because a person waits for them.
     """
     count = properties.update(due_at=now or timezone.now(), is_urgent=True)
     doorbell.ring_each(QUEUE, properties.values_list("workspace_id", flat=True).distinct())

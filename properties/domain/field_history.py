@@ -1,4 +1,4 @@
-"""What is kept for ever about a property: its changes, and where both sides disagreed (I4)."""
+"""The permanent history of a property: its changes, and its conflicts (I4)."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -29,9 +29,9 @@ def record(
     actor: AbstractBaseUser | None = None,
     note: str = "",
 ) -> None:
-    """Write a Change for each leaf of `changes`, with the revision after the present one.
+    """Write a Change for each leaf of `changes`, with the revision after the current one.
 
-    The first changes of a property, which had no values before, are one Change: its creation.
+    The first changes of a property, which had no values before, become one Change: its creation.
     """
     begins = not property_.revision and not before
     entries = {Change.CREATION: merge.document(changes)} if begins and changes else changes
@@ -52,10 +52,10 @@ def record(
 
 
 def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now: datetime) -> None:
-    """Write a Conflict for each clash, decided by the policy or open for a person."""
+    """Write a Conflict for each clash: decided by the policy, or open for a person."""
     decision = DECISIONS[Workspace.ConflictPolicy(policy)]
     for clash in clashes:
-        # A field has one open conflict at most: a newer value of theirs replaces the older one.
+        # A field has at most one open conflict: a newer value of theirs replaces the older one.
         open_one = Conflict.objects.filter(real_estate_property=row, path=clash.path, decision="")
         columns = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
         columns["decided_at"] = now if decision else None
@@ -77,11 +77,11 @@ def close_conflicts(
     now: datetime,
     actor: AbstractBaseUser | None = None,
 ) -> None:
-    """Close open conflicts at fields that somebody edited, or where both sides agree by now.
+    """Close open conflicts at fields that somebody edited, or in which both sides now agree.
 
     Args:
-        values: what we want now, by leaf. Where it is their value, both agree.
-        origin: who brought that about; the platform only where it holds these values.
+        values: what we want now, by leaf. If it is their value, both sides agree.
+        origin: what caused it. PLATFORM is passed only if the platform holds these values.
     """
     open_ones = Conflict.objects.filter(real_estate_property=property_, decision="")
     for conflict in open_ones.filter(path__in=values) if values else ():

@@ -1,4 +1,4 @@
-"""Undoing a change is an edit like any other: recorded, sent, and undone in turn."""
+"""The undo of a change: a normal edit, which is recorded, sent, and can itself be undone."""
 
 from datetime import datetime
 from typing import Any
@@ -11,11 +11,11 @@ from properties.catalog import equal
 from properties.domain.editing import REFERENCE, edit
 from properties.models import Change, Property
 
-FIXED = frozenset({REFERENCE})  # the key of the property: chosen once, with its creation
+FIXED = frozenset({REFERENCE})  # the key of the property, chosen when it is created
 
 
 class ChangedSince(Exception):
-    """The field has another value, `current`, than the one that the person saw."""
+    """The field now has the value `current`, which is not the one that the person saw."""
 
     def __init__(self, current: Any) -> None:
         super().__init__("the field was changed since")
@@ -23,7 +23,7 @@ class ChangedSince(Exception):
 
 
 def can_undo(change: Change) -> bool:
-    """Tell whether the field of a change may be set back at all."""
+    """Return whether the change can be undone at all."""
     return change.path not in FIXED
 
 
@@ -31,15 +31,15 @@ def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -
     """Set the field back to its value before the change; None clears it.
 
     Args:
-        change: the change of one leaf, or one part of a creation.
-        seen: the value that the person has seen as the present one.
+        change: the change of one leaf, or one leaf of a creation.
+        seen: the value that the page showed as the current one.
 
     Returns:
-        False when the field has the old value already, and nothing was changed.
+        False if the field had the old value already and nothing was changed.
 
     Raises:
         ChangedSince: the field has another value than `seen`; nothing was changed.
-        Invalid: the old value may not be set, such as UNKNOWN.
+        Invalid: the old value cannot be set, such as UNKNOWN.
     """
     while True:
         row = Property.objects.get(pk=change.real_estate_property_id)

@@ -1,7 +1,7 @@
 """Values of the platform that no PATCH can hold: a person decides before one is erased (I4).
 
-A value that is newer than the API reads as UNKNOWN (A50), and UNKNOWN is refused, also in lists and
-objects (§4.6 rule 4, A13). Those are sent whole. So each change of such a leaf would erase it.
+A value that is newer than the API reads as UNKNOWN (A50). UNKNOWN is refused, also inside lists
+and objects (§4.6 rule 4, A13), which are sent whole. So each change of such a leaf would erase it.
 """
 
 from typing import Any
@@ -20,11 +20,11 @@ NOTE = (
 
 
 def erasing(row: Property, changes: Leaves, *, by_person: bool) -> tuple[Clash, ...]:
-    """Return the changes that would erase such a value, as questions about both sides.
+    """Return a clash for each change that would erase such a value.
 
     Args:
-        row: as it was read, before the changes.
-        by_person: a person who takes UNKNOWN out has seen it, so they are not asked again.
+        row: the row as it was read, before the changes.
+        by_person: a person who takes UNKNOWN out has seen it, so we do not ask them again.
     """
     before, asked = merge.leaves(row.desired), row.problem.get(ProblemKind.CONFLICT, {})
     found = []
@@ -39,7 +39,7 @@ def erasing(row: Property, changes: Leaves, *, by_person: bool) -> tuple[Clash, 
 
 
 def texts(clashes: tuple[Clash, ...]) -> dict[str, str]:
-    """Return what stands at each leaf until a person has decided."""
+    """Return the message for each leaf until a person has decided."""
     return {
         one.path: f"{NOTE}. Ours is {short(one.ours)}, the platform's {short(one.theirs)}."
         " Decide whose value stands"
@@ -48,7 +48,7 @@ def texts(clashes: tuple[Clash, ...]) -> dict[str, str]:
 
 
 def without_unknown(path: str, value: Any) -> Any:
-    """Return a value as it is sent once a person has decided for it; None where nothing is left."""
+    """Return our value as it is sent after a decision for it; None if nothing is left of it."""
     if not holds_unknown(path, value):
         return value
     said = sendable(path, value)

@@ -1,1 +1,1 @@
-"""Both sides are compared, and what differs is made due. Nothing is sent."""
+"""Drift: compares both sides and makes rows that differ due. It sends nothing."""

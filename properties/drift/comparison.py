@@ -1,8 +1,8 @@
-"""Finds what differs between us and the platform now, and whether anything explains it.
+"""Finds the differences between us and the platform, and whether anything explains them.
 
 A difference is *pending* while the row is due or leased, *blocked* while it waits for a person, and
-otherwise *unexplained*: the real drift. Comparing writes nothing; `make_due` hands the rows to the
-ordinary push, which reads, merges and sends.
+otherwise *unexplained*: the real drift. Comparing writes nothing. `make_due` makes rows due for the
+normal push, which reads, merges and sends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ class ComparisonError(Exception):
 
 
 def keys(workspace: Workspace, *, sample: int | None = None) -> list[int]:
-    """Return the keys of all properties of a workspace, or of so many chosen at random."""
+    """Return the keys of all properties of a workspace, or of `sample` random ones."""
     mine = Property.objects.filter(workspace=workspace).values_list("pk", flat=True)
     return list(mine.order_by("pk") if sample is None else mine.order_by("?")[:sample])
 
@@ -44,15 +44,15 @@ def compare(
     *,
     room: Room = wait_for_room,
 ) -> Iterator[DriftFinding]:
-    """Read one property after the other on the platform and say how it differs from ours.
+    """Read one property after the other on the platform, and yield its differences from ours.
 
     Args:
-        chosen: keys of rows of this workspace; one that is deleted meanwhile is skipped.
+        chosen: keys of rows of this workspace; a row that was deleted in between is skipped.
         room: holds the room for the calls about a property (A8).
 
     Raises:
-        ComparisonError: the platform does not answer, or there is no room. What was yielded before
-            is valid.
+        ComparisonError: the platform does not answer, or there is no room. The findings yielded
+            before are valid.
     """
     silent = 0
     for pk in chosen:
@@ -72,7 +72,7 @@ def compare(
             if silent == SILENCES:
                 raise ComparisonError(str(error)) from error
             continue
-        except RejectedError as error:  # said about this one, not about the connection
+        except RejectedError as error:  # it concerns this property, not the connection
             yield _failed(row, error)
             continue
         silent = 0
@@ -80,7 +80,7 @@ def compare(
 
 
 def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> DriftFinding:
-    """Return how a row differs from the document that was read; None if it is not there."""
+    """Return how a row differs from the document that was read; None is a missing property."""
     theirs = merge.leaves(document or {})
     ours, base = _ours(row), merge.leaves(row.observed)
     paths = [
@@ -115,7 +115,7 @@ def idle(now: datetime) -> Q:
 
 
 def forgotten(row: Property) -> set[str]:
-    """Return the leaves of an idle row that a push would send, though nothing made it due (I7).
+    """Return the leaves of an idle row that a push would send, although nothing made it due (I7).
 
     Leaves that wait for a person are left out; the leaf "" in a problem blocks the whole row.
     """
@@ -126,10 +126,10 @@ def forgotten(row: Property) -> set[str]:
 
 
 def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> int:
-    """Make idle rows due for a read and, where they differ, a push; returns how many."""
+    """Make idle rows due for a read and, if they differ, a push; return their number."""
     columns = {"due_at": now}
     if not workspace.read_before_write:
-        columns["verify_at"] = now  # else the push would not see what changed there
+        columns["verify_at"] = now  # otherwise the push would not see what changed on the platform
     mine = Property.objects.filter(idle(now), workspace=workspace)
     count = sum(
         mine.filter(pk__in=chosen[start : start + BATCH]).update(**columns)
@@ -141,7 +141,7 @@ def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> i
 
 
 def _ours(row: Property) -> merge.Leaves:
-    """Return what we want; for read-only leaves, what was last read."""
+    """Return the leaves that we want; for read-only leaves, the values of the last read."""
     wanted, read_last = merge.leaves(row.desired), merge.leaves(row.observed)
     return {path: value for path, value in wanted.items() if path not in READ_ONLY} | {
         path: value for path, value in read_last.items() if path in READ_ONLY

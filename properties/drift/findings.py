@@ -1,4 +1,4 @@
-"""Pure: the findings of a comparison, counted and by name."""
+"""Pure: the findings of a comparison: counts, and the properties by name."""
 
 import enum
 from collections import Counter
@@ -10,7 +10,7 @@ NAMED = 20  # properties and fields that a stored check names
 
 
 class DriftVerdict(enum.StrEnum):
-    """Whether and why a leaf or a row differs; for a row, the last one that applies counts."""
+    """Whether and why a leaf or a row differs. A row has the last verdict that applies."""
 
     SAME = "same"
     BLOCKED = "blocked"
@@ -20,13 +20,13 @@ class DriftVerdict(enum.StrEnum):
 
 
 RANK = {verdict: rank for rank, verdict in enumerate(DriftVerdict)}
-# For people.
+# The order for people.
 ORDER = (DriftVerdict.UNEXPLAINED, DriftVerdict.FAILED, DriftVerdict.BLOCKED, DriftVerdict.PENDING)
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One leaf that differs; `moved` says whose value changed since the platform was last read."""
+    """One leaf that differs; `moved` is the side that has changed since the last read."""
 
     path: str
     verdict: DriftVerdict
@@ -49,7 +49,7 @@ class DriftFinding:
 
 @dataclass
 class DriftReport:
-    """The counts of all findings; those that differ are kept."""
+    """The counts of all findings, and each finding that is not SAME."""
 
     compared: int = 0
     gone: int = 0
@@ -69,11 +69,11 @@ class DriftReport:
 
     @property
     def differing(self) -> int:
-        """How many properties differ, for whatever reason."""
+        """The number of properties that differ, for any reason."""
         return self.compared - self.verdicts[DriftVerdict.SAME]
 
     def worst_first(self) -> list[DriftFinding]:
-        """Return what is not the same, first what nothing explains."""
+        """Return the findings that are not SAME, unexplained ones first."""
         return sorted(self.findings, key=lambda one: ORDER.index(one.verdict))
 
     def keys_of(self, verdict: DriftVerdict) -> list[int]:
@@ -90,7 +90,7 @@ def entry(
     is_gone: bool = False,
     error: str = "",
 ) -> dict[str, object]:
-    """Return what a stored check keeps of one property: names, and no values (S23)."""
+    """Return the entry of one property in a stored check: names, and no values (S23)."""
     return {
         "pk": pk,
         "reference": reference,
@@ -102,5 +102,5 @@ def entry(
 
 
 def by_count(fields: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return leaves and their counts, the most frequent first: a JSON object keeps no order."""
+    """Return leaves and their counts, the most frequent first. A JSON object keeps no order."""
     return sorted(fields.items(), key=lambda item: (-item[1], item[0]))

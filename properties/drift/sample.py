@@ -23,7 +23,7 @@ def take_sample(
     """Compare a sample, store the result, and make unexplained rows due.
 
     Args:
-        is_over: asked after each property; then what was compared until now is the sample.
+        is_over: called after each property; if it is true, the sample ends there.
         room: holds the room for the calls about a property (A8).
 
     Raises:
@@ -60,7 +60,7 @@ def take_sample(
 
 
 def _named(report: DriftReport) -> list[dict[str, object]]:
-    """Name the first properties, those first that nothing explains; no values (S23)."""
+    """Return entries of the first properties, unexplained ones first; no values (S23)."""
     return [
         entry(
             finding.pk,

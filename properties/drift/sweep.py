@@ -1,7 +1,8 @@
-"""The sweep: once a day, without a call, find rows that differ and that nobody made due (I7).
+"""The sweep: finds, once a day and without a call, rows that differ but are not due (I7).
 
-Only `editing.edit` and the merge write `desired`. A write past them (`QuerySet.update`, a fixture,
-SQL) makes no row due and would never reach the platform; the sweep finds it.
+Only `editing.edit` and the merge may write `desired`. A write that bypasses them
+(`QuerySet.update`, a fixture, SQL) makes no row due and would never reach the platform. The sweep
+finds it.
 """
 
 import logging
@@ -20,7 +21,7 @@ from properties.models import DriftCheck, Property
 
 log = logging.getLogger(__name__)
 
-CHUNK = 200  # rows in memory
+CHUNK = 200  # rows held in memory
 READ = ("pk", "object_reference_id", "platform_id", "desired", "observed", "inflight", "problem")
 
 
@@ -30,9 +31,9 @@ def sweep(
     clock: Callable[[], datetime] = timezone.now,
     chunk: int = CHUNK,
 ) -> Iterator[DriftCheck]:
-    """Go through the rows of a workspace, or go on with an unfinished sweep.
+    """Go through the rows of a workspace, or continue an unfinished sweep.
 
-    Yields after each chunk of rows; the last one yielded is finished.
+    Yield the check after each chunk of rows; the last one yielded is finished.
     """
     check, _ = DriftCheck.objects.get_or_create(
         workspace=workspace,
@@ -47,7 +48,7 @@ def sweep(
 
 
 def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) -> None:
-    """Compare one chunk, unless another worker goes on with this sweep."""
+    """Compare one chunk, unless another worker continues this sweep."""
     rows = Property.objects.filter(workspace=workspace, pk__gt=check.position).order_by("pk")
     pks = list(rows.values_list("pk", flat=True)[:chunk])
     untouched = Property.objects.filter(idle(now), pk__in=pks)

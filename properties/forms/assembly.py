@@ -22,7 +22,7 @@ def steps(path: str) -> list[str | int]:
 
 
 def value_at(document: object, path: str) -> Any:
-    """Return what stands at a path; None where nothing does."""
+    """Return the value at a path; None if there is none."""
     value = document
     for step in steps(path):
         if isinstance(step, int):
@@ -33,7 +33,7 @@ def value_at(document: object, path: str) -> Any:
 
 
 def pairs(value: object) -> list[dict[str, Any]]:
-    """Return a map as rows of name and value, in which the form shows it."""
+    """Return a map as rows of name and value, as the form shows it."""
     members = value if isinstance(value, dict) else {}
     return [{"name": name, "value": member} for name, member in members.items()]
 
@@ -51,7 +51,7 @@ def assemble(leaf: str, stored: Any, touched: Mapping[str, Any], removed: set[in
 
     Args:
         touched: path of the input to its new value; None clears it.
-        removed: the rows of a list or a map that are to go.
+        removed: the rows of a list or a map to remove.
     """
     field = find(leaf)
     value = pairs(stored) if field and field.kind is Kind.MAP else stored
@@ -69,7 +69,7 @@ def assemble(leaf: str, stored: Any, touched: Mapping[str, Any], removed: set[in
 
 
 def _put(holder: Any, path: list[str | int], value: Any) -> Any:
-    """Return a copy of `holder` with `value` at `path`; what becomes empty is left out."""
+    """Return a copy of `holder` with `value` at `path`; members that become empty are removed."""
     if not path:
         return value
     step, *rest = path

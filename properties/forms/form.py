@@ -1,8 +1,8 @@
-"""What somebody changed on the page of a property, as leaves for `editing.edit`.
+"""The form of a property: the changes of a person, as leaves for `editing.edit`.
 
-The page carries what it showed, signed. So only what a person touched is applied. Where somebody
-else changed the same leaf, the person sees both values and chooses. It is written on the condition
-that the revision is the one that was compared.
+The page contains the values that it showed, signed. So only the inputs that a person touched are
+applied. If somebody else changed the same leaf, the person sees both values and chooses. The edit
+needs the revision that was compared.
 """
 
 from datetime import datetime
@@ -42,12 +42,12 @@ from properties.forms.inputs import Input
 from properties.forms.question import Question, newer
 from properties.models import Change, Property
 
-SHOWN = "shown"  # the hidden input with what the page showed
+SHOWN = "shown"  # the hidden input with the values that the page showed
 WORKSPACE = "workspace"
 
 
 class PropertyForm(forms.Form):
-    """The form of one property; without an instance, of one to be created."""
+    """The form of one property; without an instance, of a new property."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class PropertyForm(forms.Form):
         self.instance = instance or Property()
         self.creating = instance is None
         self.changes: dict[str, Any] = {}  # leaf to new value, once the form is valid
-        self.questions: list[Question] = []  # about leaves that somebody else changed meanwhile
+        self.questions: list[Question] = []  # about leaves that somebody else changed
         self.document = self._document_shown()
         rooms = self.instance.observed.get("rooms") or self.instance.desired.get("rooms")
         self.tree = form_tree.tabs(self.document, rooms=rooms, creating=self.creating)
@@ -74,7 +74,7 @@ class PropertyForm(forms.Form):
             self.fields[name].disabled = True
 
     def save(self, *, actor: AbstractBaseUser, now: datetime) -> Property:
-        """Apply what was changed, and nothing else; returns the property.
+        """Apply the changes of the person, and nothing else; return the property.
 
         Raises:
             IntegrityError: somebody created the same reference at this very moment.
@@ -107,12 +107,12 @@ class PropertyForm(forms.Form):
 
     @property
     def inputs(self) -> dict[str, Input]:
-        """The inputs that stand for a field of the catalog, by path."""
+        """The inputs of catalog fields, by path."""
         return {name: field for name, field in self.fields.items() if isinstance(field, Input)}
 
     # --- building it ---
     def _document_shown(self) -> dict[str, Any]:
-        """Return what the page showed; before it was posted, what is stored."""
+        """Return the document that the page showed; before it is posted, the stored one."""
         self.is_forged = False
         self.asked: dict[str, list[Any]] = {}  # by leaf, both values that the page asked about
         if not self.is_bound or self.creating:
@@ -126,7 +126,7 @@ class PropertyForm(forms.Form):
         return dict(shown["document"])
 
     def _add_keys(self) -> None:
-        """Add what identifies the property: to be chosen on creation only."""
+        """Add the inputs that identify the property; they can be set only when it is created."""
         if self.creating:
             self.fields[WORKSPACE] = forms.ModelChoiceField(
                 Workspace.objects.none(),
@@ -140,7 +140,7 @@ class PropertyForm(forms.Form):
             )
 
     def _signed(self) -> str:
-        """Return what the page shows, for its hidden input."""
+        """Return the signed values of the page, for its hidden input."""
         shown = {"document": self.document, "asked": self.asked}
         return _signer(self.instance).sign_object(shown, compress=True)
 
@@ -164,7 +164,7 @@ class PropertyForm(forms.Form):
         self.fields[REFERENCE].required = self.creating
 
     def _stored_at(self, place: form_tree.InputPlace) -> Any:
-        """Return what the page shows at an input; the entries of a map have no path of theirs."""
+        """Return the value that an input shows; entries of a map have no path in the catalog."""
         leaf = leaf_of(place.path)
         field = find(leaf)
         if field and field.kind is Kind.MAP:
@@ -176,7 +176,7 @@ class PropertyForm(forms.Form):
 
     # --- checking it ---
     def clean(self) -> dict[str, Any]:
-        """Assemble the changed leaves, and say at each input what the platform would refuse."""
+        """Assemble the changed leaves, and report at each input what the platform would refuse."""
         if self.is_forged:
             raise ValidationError("This page cannot say what it showed: reload it.")
         for name in READ_ONLY:
@@ -204,7 +204,7 @@ class PropertyForm(forms.Form):
         return self.cleaned_data
 
     def _touched(self) -> dict[str, tuple[dict[str, Any], set[int]]]:
-        """Return the touched inputs of each leaf, and the rows that are to go."""
+        """Return the touched inputs of each leaf, and the rows to remove."""
         touched: dict[str, tuple[dict[str, Any], set[int]]] = {}
         for name in self.changed_data:
             leaf = leaf_of(name.removesuffix(":remove"))
@@ -217,7 +217,7 @@ class PropertyForm(forms.Form):
         return touched
 
     def _check_reference(self) -> None:
-        """Refuse what can be no reference, and one that is there already."""
+        """Refuse an invalid reference, and one that exists already."""
         reference = self.cleaned_data.get(REFERENCE) or ""
         workspace = self.cleaned_data.get(WORKSPACE)
         fault = references.fault(reference)
@@ -227,7 +227,7 @@ class PropertyForm(forms.Form):
             self.add_error(REFERENCE, f"{workspace} has a property {reference} already")
 
     def _refuse_pairs(self, leaf: str, touched: dict[str, Any], removed: set[int]) -> bool:
-        """Every entry of a map has a name of its own; a second one would replace the first."""
+        """Refuse entries of a map without a unique name; a second one would replace the first."""
         field = find(leaf)
         if field is None or field.kind is not Kind.MAP:
             return False
@@ -247,16 +247,16 @@ class PropertyForm(forms.Form):
         return any(name.startswith(f"{leaf}[") for name in self.errors)
 
     def _check(self, leaf: str, made: assembly.Assembled, stored: object) -> None:
-        """Put what the platform would refuse at the input that caused it (§4.6, §7)."""
+        """Report a value that the platform would refuse at its input (§4.6, §7)."""
         for fault in new_faults(leaf, made.value, stored):
             name, inside = self._input_at(fault, made.rows)
             named = label(fault.path) if not name else last_label(fault.path) if inside else ""
             self.add_error(name, f"{named}: {fault.message}" if named else fault.message)
 
     def _input_at(self, fault: FieldFault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
-        """Return the nearest input, and whether the fault lies deeper than that.
+        """Return the nearest input, and whether the fault is deeper than that.
 
-        The rows of a list moved up where one before them is gone.
+        The rows of a list have moved up if a row before them was removed.
         """
         leaf = leaf_of(fault.path)
         at = assembly.steps(fault.path)[len(assembly.steps(leaf)) :]
@@ -270,13 +270,13 @@ class PropertyForm(forms.Form):
         return nearest or None, nearest != path and not is_word
 
     def _question(self, leaf: str, mine: Any, shown: Any, there: Any) -> Question:
-        """Return the question about a leaf; with its answer, if the page put it so."""
+        """Return the question about a leaf, with its answer if the page asked exactly this."""
         asked = self.asked.get(leaf)
         is_same = asked is not None and merge.same_json(asked, [mine, there])
         return Question(leaf, mine, shown, there, self.data if is_same else None)
 
     def _ask(self, question: Question, touched: str | None) -> None:
-        """Say at the input that somebody else was faster; the page shows both values."""
+        """Report at the input that somebody else was faster; the page shows both values."""
         self.questions.append(question)
         who = newer(self.instance, question.leaf).who
         text = f"{who} changed this while the page was open. Choose above which value is saved."
@@ -284,7 +284,7 @@ class PropertyForm(forms.Form):
         self.add_error(name, text if name else f"{label(question.leaf)}: {text}")
 
     def _carry(self) -> None:
-        """Let the page say which values it asked about, so that an answer is about these."""
+        """Store in the page which values it asked about, so that an answer is about these."""
         self.asked |= {one.leaf: [one.mine, one.there] for one in self.questions}
         if self.questions:
             data = cast(QueryDict, self.data).copy()

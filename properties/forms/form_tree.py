@@ -1,7 +1,7 @@
 """Pure: the tree of tabs, blocks, rows and inputs of a property, from the catalog and the document.
 
-The form makes its fields from this tree, and the page shows the same tree once `form_page` has
-put inputs and problems into it.
+The form makes its fields from this tree. The page shows the same tree after `property_page` has put
+inputs and problems into it.
 """
 
 import json
@@ -28,16 +28,16 @@ from properties.catalog import (
 from properties.forms.assembly import pairs, value_at
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
-SMALL = 3  # an object with no more members stands among those of its parent
+SMALL = 3  # an object with at most so many members is shown inside its parent
 REFERENCE = "objectReferenceId"
 TITLES = {"Core": "General"}
 STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
 UNKNOWN_FIELDS = "Fields that this app does not know"
 SHOWN = 1000  # characters of one of their values
-OTHERS = "Others"  # what comes after the objects and lists of its group
-HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from what the platform said, not as inputs
+OTHERS = "Others"  # the fields after the objects and lists of a group
+HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, not as inputs
 MAP_MEMBERS = ("name", "value")
-# Fields of "Extra" where people look for them: the group, and the field behind which they stand.
+# Where people expect the fields of "Extra": the group, and the field before it.
 PLACED = {
     "offerType": ("Core", "propertyType"),
     "parcelNumbers": ("References", "is24Id"),
@@ -97,8 +97,8 @@ class Block:
     """Inputs under one heading: a grid, a grid of three states, or rows; or a table to read.
 
     Attributes:
-        may_fold: an object that only takes room as long as it is empty.
-        problems: what waits for a person at a list as a whole.
+        may_fold: it is an object, which can be hidden while it is empty.
+        problems: the problems of a list as a whole.
     """
 
     path: str
@@ -120,7 +120,7 @@ class Block:
 
     @property
     def is_folded(self) -> bool:
-        """Whether nothing is in it, and nothing to look at."""
+        """Whether it is empty and needs no attention."""
         return self.may_fold and not any(
             place.has_trouble or place.bound.value() for place in self.places
         )
@@ -145,12 +145,12 @@ class Tab:
 
     @property
     def error_count(self) -> int:
-        """How many inputs were refused."""
+        """The number of inputs that were refused."""
         return sum(bool(place.bound.errors) for place in self.places)
 
     @property
     def problem_count(self) -> int:
-        """How many fields wait for a person."""
+        """The number of fields that wait for a person."""
         return sum(len(one.problems) for part in (self.blocks, self.places) for one in part)
 
 
@@ -158,8 +158,8 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
     """Return the tree for a document: its lists get a row for each item, and blank ones.
 
     Args:
-        rooms: what the platform knows of them; they cannot be set (§4.6 rule 5).
-        creating: the reference is typed once, so it comes first then.
+        rooms: the platform's rooms, which cannot be set (§4.6 rule 5).
+        creating: the property is new. Only then the reference can be typed, so it comes first.
     """
     groups = {group: _placed(group, rows) for group, rows in GROUPS.items()}
     found = {
@@ -167,7 +167,7 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
         for group, rows in groups.items()
         if rows and group not in HIDDEN_GROUPS
     }
-    for tab in found.values():  # the first object of a tab is what the tab is for
+    for tab in found.values():  # the first object of a tab is its main content
         next((block for block in tab.blocks if block.title), tab.blocks[0]).may_fold = False
     if creating:
         source = found["References"].blocks[0].places
@@ -181,7 +181,7 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
 
 
 def _placed(group: str, rows: list[Field]) -> list[Field]:
-    """Return the fields of a tab: those of its group, and those that people look for in it."""
+    """Return the fields of a tab: the fields of its group, and fields that people expect there."""
     shown = [row for row in rows if row.path not in PLACED]
     for path, (where, behind) in PLACED.items():
         if where == group:
@@ -214,7 +214,7 @@ def _group(rows: list[Field], document: dict[str, Any]) -> Iterator[Block]:
 
 
 def _is_simple(row: Field) -> bool:
-    """One input is enough for it."""
+    """Return whether the field needs only one input."""
     return row.kind.is_scalar or row.kind is Kind.ENUM_LIST
 
 
@@ -272,7 +272,7 @@ def _rows(row: Field, document: dict[str, Any]) -> list[Row]:
 
 
 def _members(path: str, index: int) -> list[InputPlace]:
-    """Return the inputs of an item; what an item itself holds many of is one JSON input."""
+    """Return the inputs of an item; a list inside an item is one JSON input."""
     return [
         InputPlace(f"{path}[{index}].{child.name}", child, last_label(child.path))
         for child in children(f"{path}[{index}]")
@@ -322,7 +322,7 @@ def _unknown(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _unknown_block(found: list[tuple[str, Any]]) -> Block:
-    """Show what a newer platform or a feed brought: kept, never lost."""
+    """Return the block of unknown fields of a newer platform or a feed, which are never lost."""
     shown = found[:UNKNOWN_NAMES]
     cells = [[path, Truncator(as_text(value)).chars(SHOWN)] for path, value in shown]
     note = "They are kept, and sent when their value changes."

@@ -38,7 +38,7 @@ def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
 
 
 def same(kind: Kind, was: object, posted: object) -> bool:
-    """Tell whether an input came back as it went out, up to what browsers do to line breaks."""
+    """Return whether an input is unchanged, apart from line breaks that browsers change."""
     if kind is Kind.ENUM_LIST:
         return sorted(was or []) == sorted(posted or [])  # type: ignore[call-overload, no-any-return]
     if kind is Kind.DATETIME:
@@ -47,7 +47,7 @@ def same(kind: Kind, was: object, posted: object) -> bool:
 
 
 def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
-    """Return the value that the text of an input stands for; None for an empty text.
+    """Return the value of the text of an input; None for an empty text.
 
     Args:
         zone: that of a time without an offset, as browsers post it.
@@ -65,7 +65,7 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
 
 
 def is_moment(kind: Kind, text: str) -> bool:
-    """Tell whether a browser's own date or time input can show the text."""
+    """Return whether a browser's own date or time input can show the text."""
     if not text:
         return True
     good = read_date(text) if kind is Kind.DATE else read_datetime(text) and "T" in text
@@ -97,7 +97,7 @@ def unit(name: str, currency: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """Single-line inputs drop line breaks, textareas rewrite them and eat the first."""
+    """Normalize line breaks: single-line inputs drop them, textareas rewrite and trim them."""
     return re.sub(r"[\r\n]+", "\n", str(value or "")).strip()
 
 
@@ -110,7 +110,7 @@ def _local(text: str, zone: tzinfo) -> str:
 
 
 def _minutes(text: str) -> str:
-    """Browsers leave out seconds that are zero."""
+    """Drop seconds that are zero, as browsers do."""
     return text.strip().replace(" ", "T").removesuffix(":00") if text.count(":") > 1 else text
 
 

@@ -14,7 +14,7 @@ from properties.catalog import Field, Kind
 from properties.catalog.numbers import Unreadable
 from properties.forms import input_values
 
-# A page has some 215 inputs, and the look's own classes are 540 characters each.
+# A page has about 215 inputs, and the theme's own classes are 540 characters each.
 CLASS = "ps-input"
 NOTHING = ("", "—")
 SIGNS = {"": "—", "APPLIES": "Yes", "DOES_NOT_APPLY": "No", "UNKNOWN": "?"}
@@ -22,12 +22,12 @@ _LONG = frozenset({Kind.TEXT, Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 
 
 class ThreeState(forms.RadioSelect):
-    """A characteristic: not said, applies, does not apply, unknown; as one segmented control."""
+    """A characteristic: not set, applies, does not apply, unknown; as one segmented control."""
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
-        """Render without templates: a page has some 340 of these options."""
+        """Render without templates, because a page has about 340 of these options."""
         disabled = "disabled" if attrs and attrs.get("disabled") else ""
         options = format_html_join(
             "",
@@ -41,7 +41,7 @@ class ThreeState(forms.RadioSelect):
         return format_html('<span class="ps-states" role="radiogroup">{}</span>', options)
 
     def id_for_label(self, id_: str, index: str | None = None) -> str:
-        """Name no single option as the one that the label means."""
+        """Return no id: the label belongs to no single option."""
         return ""
 
 
@@ -54,16 +54,16 @@ def _sign(option: str) -> str:
 
 
 class Input(forms.Field):
-    """An input that knows what it showed, so that an untouched one is never read.
+    """An input that stores the value it showed, so that an untouched input is never parsed.
 
     Attributes:
-        path: where its value stands in the document; also its name in the HTML form.
+        path: the path of its value in the document; also its name in the HTML form.
         stored: the value that it shows.
     """
 
     def __init__(self, row: Field, path: str, stored: Any, *, label: str, unit: str = "") -> None:
         self.row, self.path, self.stored = row, path, stored
-        # Not that of whoever looks: she may choose another one before she saves.
+        # Not the time zone of the person, who may change it before saving.
         self.zone = timezone.get_default_timezone()
         is_moment = row.kind is Kind.DATETIME
         self.unit = timezone.get_default_timezone_name() if is_moment else unit
@@ -72,13 +72,13 @@ class Input(forms.Field):
         super().__init__(required=False, label=label, initial=self.shown, widget=_widget(self))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Tell whether somebody touched it; what was not posted at all was not."""
+        """Return whether a person touched it; an input that was not posted was not touched."""
         if self.disabled or data is None:
             return False
         return not input_values.same(self.row.kind, self.shown, data)
 
     def clean(self, value: Any) -> Any:
-        """Return the value for the wire, None where it was cleared."""
+        """Return the value for the wire, None if it was cleared."""
         if not self.has_changed(None, value):
             return self.stored
         if self.row.kind is Kind.ENUM_LIST:
@@ -89,7 +89,7 @@ class Input(forms.Field):
             raise ValidationError(capitalized(str(error))) from None
 
     def _ordered(self, chosen: list[str]) -> list[Any] | None:
-        """Keep the order of what was there already (the main category stands first)."""
+        """Keep the order of the stored values (the main category is first)."""
         stored = self.stored if isinstance(self.stored, list) else []
         texts = input_values.shown(Kind.ENUM_LIST, stored, self.zone)
         kept = [item for item, text in zip(stored, texts, strict=True) if text in chosen]
@@ -97,7 +97,7 @@ class Input(forms.Field):
 
 
 class OneOf(forms.Select):
-    """A select without the look's markup around it: a page of a property has two hundred."""
+    """A select without the theme's markup, because a page has two hundred of them."""
 
     template_name = "properties/select.html"
 
@@ -127,7 +127,7 @@ def _one(offered: list[tuple[str, str]]) -> forms.Widget:
 
 
 def _many(row: Field, shown: list[str]) -> forms.Widget:
-    # Select2 measures a hidden tab as 0 wide, unless the width is said.
+    # Select2 measures a hidden tab as 0 wide, unless the width is set.
     attrs = {"style": "width: 100%", "data-placeholder": "None"}
     return _typed(
         UnfoldAdminSelect2MultipleWidget(attrs, choices=input_values.choices(row.enum, shown))
@@ -135,7 +135,7 @@ def _many(row: Field, shown: list[str]) -> forms.Widget:
 
 
 def _text(row: Field, shown: str) -> forms.Widget:
-    """Return a line or an area; dates and times as the browser picks them, where it can."""
+    """Return a line or an area; for dates and times the browser's own input, if it works."""
     attrs: dict[str, Any] = {"autocomplete": "off", "class": CLASS}
     if row.max_length:
         attrs["data-limit"] = row.max_length
@@ -152,5 +152,5 @@ def _text(row: Field, shown: str) -> forms.Widget:
 
 
 def _typed(widget: Any) -> forms.Widget:
-    """Give an untyped widget of the look a type."""
+    """Give an untyped widget of the theme a type."""
     return cast(forms.Widget, widget)

@@ -26,12 +26,12 @@ _PROGRAMS = {
 
 @dataclass(frozen=True)
 class Question:
-    """Whose value is saved.
+    """The question which of two values of a leaf is saved.
 
     Attributes:
-        mine: what the page would save.
-        shown: what stood there when the page was opened.
-        there: what stands there now.
+        mine: the value that the page would save.
+        shown: the value when the page was opened.
+        there: the stored value now.
         chosen: by the name of an input, the side; None before the question was put.
     """
 
@@ -74,7 +74,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Newer:
-    """Who changed a leaf last, and when; without a time where nothing says it."""
+    """Who changed a leaf last, and when; the time is None if it is not known."""
 
     who: str = "Somebody"
     at: datetime | None = None

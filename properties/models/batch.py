@@ -1,4 +1,4 @@
-"""Properties that somebody chose in the list, to be pushed or read together."""
+"""The properties that somebody chose in the list, to push or read them together."""
 
 from django.conf import settings
 from django.db import models
@@ -6,13 +6,13 @@ from django.utils import timezone
 
 
 class Batch(models.Model):
-    """A choice of rows: first its plan, once it is confirmed its progress.
+    """A choice of rows, which shows its plan and, once it is confirmed, its progress.
 
-    The work itself stands in the rows (`due_at`); losing a batch loses a page to look at.
+    The rows store the work itself (`due_at`). If a batch is lost, only a page is lost.
     """
 
     class Kind(models.TextChoices):
-        """What was asked for."""
+        """The act that was requested."""
 
         PUSH = "PUSH", "Push"
         READ = "READ", "Read from the platform"
@@ -30,7 +30,7 @@ class Batch(models.Model):
 
     class Meta:
         verbose_name_plural = "batches"
-        default_permissions = ()  # whoever may change properties
+        default_permissions = ()  # the permission to change properties counts
 
     def __str__(self) -> str:
         return f"batch {self.pk}"

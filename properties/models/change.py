@@ -1,4 +1,4 @@
-"""Who changed which field from what to what: append-only, and undoing one is an edit."""
+"""The history: who changed which field from what to what. Append-only: an undo is an edit."""
 
 from copy import copy
 from typing import Any, Self
@@ -11,7 +11,7 @@ from properties import merge
 
 
 class Origin(models.TextChoices):
-    """Where a change came from."""
+    """The origin of a change."""
 
     ADMIN = "ADMIN", "Admin"
     FEED = "FEED", "Feed"
@@ -22,10 +22,10 @@ class Origin(models.TextChoices):
 
 
 class Change(models.Model):
-    """One leaf of one property, changed once; or its creation, which is one row for all leaves.
+    """One change of one leaf; or the creation of a property, which is one row for all leaves.
 
-    A creation has the path CREATION and the whole document in `new`. `parts` holds it leaf by leaf,
-    as if each had a row of its own.
+    A creation has the path CREATION and the whole document in `new`. `parts` returns it leaf by
+    leaf, as if each leaf had its own row.
     """
 
     Origin = Origin
@@ -54,24 +54,24 @@ class Change(models.Model):
 
     @property
     def who(self) -> str:
-        """Who made it: one of our people, or a program, which is named in the note."""
+        """The author: one of our people, or a program, which the note names."""
         if self.origin == Origin.HTTP_API:
             return self.note
         return str(self.actor) if self.actor else ""
 
     @property
     def is_creation(self) -> bool:
-        """Whether it holds all leaves with which a property began."""
+        """Whether this is the creation, with the first value of all leaves."""
         return self.path == self.CREATION
 
     def parts(self) -> list[Self]:
-        """Return the change of each leaf, for reading only: those of a creation share its key."""
+        """Return the change of each leaf, read-only: the changes of a creation share its key."""
         if not self.is_creation:
             return [self]
         return [self._part(path, value) for path, value in merge.leaves(self.new or {}).items()]
 
     def part(self, path: str) -> Self | None:
-        """Return the change of one leaf, or None when this one left it alone."""
+        """Return the change of one leaf; None if this change did not touch it."""
         return next((part for part in self.parts() if part.path == path), None)
 
     def _part(self, path: str, value: Any) -> Self:

@@ -1,4 +1,4 @@
-"""Both sides changed one field: all three values, and what was decided."""
+"""The conflicts: fields that both sides changed, with all three values and the decision."""
 
 from django.conf import settings
 from django.db import models
@@ -9,15 +9,15 @@ from properties.models.change import Origin
 
 
 class Conflict(models.Model):
-    """Kept for ever, decided or not: nobody's edit disappears without a trace (I4)."""
+    """One conflict. It is never deleted, so that no edit disappears without a trace (I4)."""
 
     class Decision(models.TextChoices):
-        """Whose value stands."""
+        """Whose value is used."""
 
         OPEN = "", "Open"
         OURS = "OURS", "Ours"
         THEIRS = "THEIRS", "Theirs"
-        BOTH = "BOTH", "From both"  # some members ours, some theirs
+        BOTH = "BOTH", "From both"  # some members are ours, some theirs
         AGREED = "AGREED", "Both agree"  # one side took the value of the other
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
@@ -29,7 +29,7 @@ class Conflict(models.Model):
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    # What ended it, where that was an edit of the field or a read in which both sides agree.
+    # The cause of its end, if it was an edit of the field or a read in which both sides agree.
     origin = models.CharField(
         max_length=10, choices=Origin, blank=True, default="", db_default="", editable=False
     )
@@ -50,5 +50,5 @@ class Conflict(models.Model):
 
     @property
     def who(self) -> str:
-        """Who ended it: one of our people, else the side or the program that did; "" for a rule."""
+        """Who ended it: a person, else the side or the program; "" for a policy."""
         return str(self.decided_by) if self.decided_by else str(self.get_origin_display())

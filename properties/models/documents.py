@@ -1,4 +1,4 @@
-"""What the database itself holds true of a document."""
+"""Conditions on documents that the database itself enforces."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class IsObject(Func):
-    """Whether a JSON column holds an object: no list, text, number or null."""
+    """Whether a JSON column holds an object, and not a list, text, number or null."""
 
     template = "JSONB_TYPEOF(%(expressions)s) = 'object'"
     output_field = BooleanField()
@@ -16,7 +16,7 @@ class IsObject(Func):
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
     ) -> Any:
-        """Say the same to SQLite."""
+        """Return the same condition for SQLite."""
         template = "JSON_TYPE(%(expressions)s) = 'object'"
         return self.as_sql(compiler, connection, template=template, **context)
 

@@ -1,4 +1,4 @@
-"""What was found when both sides, or both documents of our rows, were compared."""
+"""The results of comparing both sides, or both documents of our rows."""
 
 from typing import Self
 
@@ -8,10 +8,10 @@ from django.utils import timezone
 
 
 class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
-    """Questions that the screens ask."""
+    """The queries of the screens."""
 
     def newest(self, kind: str) -> Self:
-        """Keep the newest check of each workspace that has something to say."""
+        """Return the newest check of each workspace that is finished or found something."""
         mine = DriftCheck.objects.filter(workspace=OuterRef("workspace"), kind=kind)
         relevant = mine.filter(Q(finished_at__isnull=False) | Q(unexplained__gt=0))
         newest = relevant.order_by("-started_at", "-pk").values("pk")[:1]
@@ -19,14 +19,14 @@ class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
 
 
 class DriftCheck(models.Model):
-    """One look at the properties of a workspace; it holds names of fields, never their values.
+    """One check of the properties of a workspace. It stores names of fields, never their values.
 
     A sample reads some properties on the platform. A sweep goes through all our rows without a
-    call, a bounded number at a time: an unfinished one goes on behind its position (I7).
+    call, a bounded number at a time. An unfinished sweep continues after its position (I7).
     """
 
     class Kind(models.TextChoices):
-        """What was compared."""
+        """The kind of comparison."""
 
         SAMPLE = "SAMPLE", "Sample"
         SWEEP = "SWEEP", "Sweep"
@@ -45,7 +45,7 @@ class DriftCheck(models.Model):
     blocked = models.PositiveIntegerField(default=0, help_text="It waited for a person")
     gone = models.PositiveIntegerField(default=0, help_text="The platform had no such property")
     failed = models.PositiveIntegerField(default=0, help_text="They could not be compared")
-    # Both bounded: leaf to how many properties differ there, and the first properties that did.
+    # Both bounded: leaf to the number of properties that differ there, and the first properties.
     fields = models.JSONField(default=dict, blank=True)
     found = models.JSONField(default=list, blank=True)
     stopped = models.CharField(max_length=255, blank=True, default="", help_text="Why before time")

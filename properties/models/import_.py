@@ -1,4 +1,4 @@
-"""A feed file that somebody uploaded: looked at first, imported when a person says so."""
+"""The import of a feed file that was uploaded, or fetched from a source."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from crm_sync.models.due import DueModel, due_index, no_half_lease
 
 
 class ImportState(models.TextChoices):
-    """Where an upload stands; only a person leads from PREVIEWED to RUNNING."""
+    """The state of an import. Only a person moves it from PREVIEWED to RUNNING."""
 
     PREVIEWING = "PREVIEWING", "Being looked at"
     PREVIEWED = "PREVIEWED", "Waits for a person"
@@ -29,14 +29,14 @@ _OPEN = (*_UNDER_WAY, ImportState.PREVIEWED)
 
 
 class Import(DueModel):
-    """One upload. Once it has ended its file is removed, its reports stay.
+    """One import. When it has ended, its file is removed and its reports stay.
 
-    `state`, `done`, `total`, `preview`, `report`, `problem` and `attempts` are written by whoever
-    holds the lease; a person asks for an end by `cancel_asked`.
+    The holder of the lease writes `state`, `done`, `total`, `preview`, `report`, `problem` and
+    `attempts`. A person requests an end with `cancel_asked`.
     """
 
     State = ImportState
-    UNDER_WAY = _UNDER_WAY  # a worker's turn
+    UNDER_WAY = _UNDER_WAY  # a worker works on it
     OPEN = _OPEN
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -61,7 +61,7 @@ class Import(DueModel):
     state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")
     done = models.PositiveIntegerField(default=0, help_text="Records looked at or imported")
-    # Bounded, see `properties.imports.report`: what would be done, and what was done.
+    # Both bounded, see `properties.imports.report`: the changes planned, and the changes made.
     preview = models.JSONField(default=dict, blank=True)
     report = models.JSONField(default=dict, blank=True)
     problem = models.TextField(blank=True, default="")
@@ -96,7 +96,7 @@ class Import(DueModel):
         ]
         indexes = [
             due_index("import"),
-            # Each tick asks what is released before those that are due.
+            # Each tick queries the released imports before the due ones.
             models.Index(fields=["state", "workspace"], name="import_state"),
         ]
 
@@ -105,16 +105,16 @@ class Import(DueModel):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What was done; as long as nobody released it, what would be done."""
+        """The result; before the release, the preview."""
         found: dict[str, Any] = self.report if self.released_at else self.preview
         return found
 
     @property
     def path(self) -> Path:
-        """Where the file lies; whether it does is another question."""
+        """The path of the file, which may not exist."""
         return folder() / self.stored_as
 
 
 def folder() -> Path:
-    """Return where uploaded files lie until their import has ended: private, and never served."""
+    """Return the folder of files until their import has ended. It is private and never served."""
     return Path(settings.DATA_DIR) / "imports"

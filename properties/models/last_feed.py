@@ -1,13 +1,13 @@
-"""The last full feed of each sender that was imported whole."""
+"""The last full feed of each sender that was imported completely."""
 
 from django.db import models
 
 
 class LastFeed(models.Model):
-    """What the properties of a sender stand at; no row while that is no whole feed.
+    """The feed that the properties of a sender match; no row if they match no complete feed.
 
-    The row goes before an import of another feed writes its first property, and comes back when
-    all records of that were taken.
+    The row is deleted before an import of another feed writes its first property. It is created
+    again when all records of that feed were imported.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)

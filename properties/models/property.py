@@ -1,4 +1,4 @@
-"""The mirror of one property: what we want, what the platform confirmed, and the work between."""
+"""The mirror of one property: our values, the platform's values, and the work in between."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from properties.models.documents import are_objects
 
 
 class SyncState(models.TextChoices):
-    """What a person sees of a row; derived from its columns, never stored."""
+    """The state of a row, as people see it. It is derived from the columns and never stored."""
 
     IN_SYNC = "IN_SYNC", "In sync"
     NEVER_PUSHED = "NEVER_PUSHED", "Never pushed"
@@ -31,7 +31,7 @@ class SyncState(models.TextChoices):
 
 
 class ProblemKind(models.TextChoices):
-    """Why a field waits for a person; such a field is left out of the PATCH until it is edited."""
+    """Why a field waits for a person. It is left out of the PATCH until somebody edits it."""
 
     CONFLICT = "CONFLICT", "both sides changed it"
     REFUSED = "REFUSED", "the platform refused it"
@@ -42,7 +42,7 @@ class ProblemKind(models.TextChoices):
 
 
 class WaitReason(models.TextChoices):
-    """Why a due row is left alone until its `due_at`."""
+    """Why a due row waits until its `due_at`."""
 
     PARENT = "PARENT", "its parent is created first"
     CREATION = "CREATION", "its creation got no answer and may still come"
@@ -51,20 +51,20 @@ class WaitReason(models.TextChoices):
     FAILURE = "FAILURE", "the last attempt failed"
 
 
-# Every row in another state than IN_SYNC.
+# Each row whose state is not IN_SYNC.
 OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=True)
 
 
-# A row that only waits for its verifying read (I3) has nothing to send. No part of it is ever NULL,
-# so that its negation says the same in SQL and in Python.
+# A row that only waits for its verifying read (I3) has nothing to send. No part of this is ever
+# NULL, so that its negation means the same in SQL and in Python.
 TO_SEND = Q(due_at__isnull=False) & ~Q(verify_at__isnull=False, due_at=models.F("verify_at"))
 
 
 def _states(now: datetime) -> tuple[tuple[Q, SyncState], ...]:
-    """Return the states in their order with their conditions; in sync is where none holds.
+    """Return the conditions of the states, in order. If none holds, the row is in sync.
 
-    Problems come first, since they are what a person must act on. `PropertyQuerySet.with_state` and
-    `Property.state_at` are both made from this.
+    Problems come first, because a person must act on them. `PropertyQuerySet.with_state` and
+    `Property.state_at` are both made from this table.
     """
     is_due, is_new = Q(due_at__isnull=False), Q(platform_id__isnull=True)
     return (
@@ -82,7 +82,7 @@ def _states(now: datetime) -> tuple[tuple[Q, SyncState], ...]:
 
 
 class PropertyQuerySet(models.QuerySet["Property"]):
-    """Questions that the screens and the tasks ask."""
+    """The queries of the screens and the tasks."""
 
     def with_state(self, now: datetime) -> Self:
         """Annotate `sync_state`."""
@@ -96,12 +96,12 @@ class PropertyQuerySet(models.QuerySet["Property"]):
 class Property(DueModel):
     """One property, keyed by its reference within the workspace.
 
-    `desired` is written by `editing.edit` and the merge alone, `observed` and `inflight` by whoever
-    holds the lease. Both documents are in the platform's wire names.
+    Only `editing.edit` and the merge write `desired`. Only the holder of the lease writes
+    `observed` and `inflight`. Both documents use the platform's wire names.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    # Without a reference (A44) it is mirrored under its platform id.
+    # A property without a reference (A44) is mirrored under its platform id.
     object_reference_id = models.CharField("reference", max_length=255, null=True, blank=True)
     platform_id = models.CharField(max_length=255, null=True, blank=True, editable=False)
     desired = models.JSONField(default=dict, help_text="What our people want")
@@ -109,15 +109,15 @@ class Property(DueModel):
     # Leaf to values that may have reached the platform; written before every PATCH (I2).
     inflight = models.JSONField(default=dict, editable=False)
     revision = models.PositiveBigIntegerField(default=0, editable=False)
-    # A person made it due: it goes before what a feed or a check made due. A claim clears it.
+    # A person made it due, so it precedes rows that a feed or a check made due. A claim clears it.
     is_urgent = models.BooleanField(default=False, db_default=False, editable=False)
-    # Read once more then: an earlier call may still land (I3).
+    # When to read it again, because an earlier call may still take effect (I3).
     verify_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # When the POST of a creation was sent whose outcome is not known yet (I8).
+    # When the POST of a creation was sent, while its outcome is not known (I8).
     create_sent_at = models.DateTimeField(null=True, blank=True, editable=False)
     # {kind: {leaf: message}}; the leaf "" is the property as a whole. A message: `Problem.stored`.
     problem = models.JSONField(default=dict, blank=True, editable=False)
-    # Of the last ending; whoever makes the row due at once leaves it as it is.
+    # The reason of the last ending. Code that makes the row due at once does not change it.
     wait_reason = models.CharField(
         max_length=20, choices=WaitReason.choices, blank=True, default="", editable=False
     )
@@ -128,21 +128,21 @@ class Property(DueModel):
     listed_in = models.ForeignKey(
         "properties.Walk", null=True, blank=True, editable=False, on_delete=models.SET_NULL
     )
-    # What its last feed record asked for, leaf by leaf. The same record again changes nothing, even
+    # The values of its last feed record, leaf by leaf. The same record again changes nothing, even
     # if somebody has edited the field since.
     fed = models.JSONField(default=dict, blank=True, editable=False)
-    # The digest of all that this record led to, and the format of the feed; null when the last full
-    # feed did not have the property.
+    # The digest of everything that this record led to, and the sender or format of the feed. Null
+    # if the last full feed did not have the property.
     fed_digest = models.CharField(max_length=64, blank=True, default="", editable=False)
     fed_by = models.CharField(max_length=20, null=True, blank=True, editable=False)
-    # What its last feed record held and the property model has no home for.
+    # The values of its last feed record for which the property model has no field.
     leftover = models.JSONField(default=dict, blank=True, editable=False)
-    # State and revision of the last message to other systems; see `push.outgoing`.
+    # State and revision of the last message to other systems; see `push.sync_messages`.
     told = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # Generated by the database, for search, filter and order: text only, since a cast that fails
-    # would make the row unsavable on PostgreSQL.
+    # Generated by the database, for search, filter and order. Text only, because a failing cast
+    # would make the row impossible to save on PostgreSQL.
     title = models.GeneratedField(
         expression=KT("desired__title"), output_field=models.TextField(null=True), db_persist=True
     )
@@ -181,13 +181,13 @@ class Property(DueModel):
         ]
         indexes = [
             due_index("property"),
-            # What goes first: a claim looks for it beside a long backlog.
+            # Urgent rows: a claim must find them among many due rows.
             models.Index(
                 fields=["workspace", "due_at"],
                 name="property_urgent",
                 condition=Q(is_urgent=True),
             ),
-            # How many calls a workspace has under way (A8).
+            # The number of calls of a workspace that are under way (A8).
             models.Index(
                 fields=["workspace", "lease_until"],
                 name="property_leased",
@@ -195,10 +195,10 @@ class Property(DueModel):
             ),
             # The order of the list.
             models.Index(fields=["object_reference_id", "id"], name="property_listed"),
-            # The tiles and the filters ask for these few among many that are in step.
+            # For the tiles and filters, which need these few rows among many that are in sync.
             models.Index(fields=["id"], name="property_out_of_step", condition=OUT_OF_STEP),
             models.Index(fields=["workspace", "locality"], name="property_locality"),
-            # All that an import must know of the stock, without a look at the wide rows.
+            # What an import must know of existing properties, without reading the wide rows.
             models.Index(
                 fields=["workspace", "fed_by", "object_reference_id", "fed_digest"],
                 name="property_fed",
@@ -210,23 +210,23 @@ class Property(DueModel):
         return self.object_reference_id or f"platform id {self.platform_id}"
 
     def state_at(self, now: datetime) -> SyncState:
-        """Return the state by the columns of this instance, saved or not."""
+        """Return the state from the columns of this instance, saved or not."""
         found = (state for condition, state in _states(now) if _holds(condition, self))
         return next(found, SyncState.IN_SYNC)
 
     def waits_because(self, now: datetime) -> str:
-        """Say in words why the row is left alone for now; "" when it is not due later."""
+        """Return in words why the row waits; "" if it is not due later."""
         is_later = self.due_at is not None and self.due_at > now and not self.lease_token
         return WaitReason(self.wait_reason).label if is_later and self.wait_reason else ""
 
     @property
     def blocked(self) -> set[str]:
-        """The leaves that wait for a person and stay out of the PATCH."""
+        """The leaves that wait for a person and are left out of the PATCH."""
         return {path for fields in self.problem.values() for path in fields}
 
     @property
     def problems(self) -> list[tuple[str, str, Problem]]:
-        """Kind, leaf and message of each problem; the leaf "" is the property as a whole."""
+        """Kind, leaf and message of each problem; the leaf "" is the whole property."""
         return [
             (kind, path, Problem.of(stored))
             for kind, fields in self.problem.items()
@@ -234,7 +234,7 @@ class Property(DueModel):
         ]
 
     def problems_at(self, path: str) -> list[Problem]:
-        """Return the messages that stand at one leaf ("" for the property as a whole)."""
+        """Return the messages at one leaf ("" for the whole property)."""
         return [message for _, leaf, message in self.problems if leaf == path]
 
 
@@ -268,7 +268,7 @@ def _compares(row: Property, lookup: str, wanted: Any) -> bool:
 
 
 def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]:
-    """Return the problems that are left once `paths` were edited; "" goes with any edit."""
+    """Return the problems that are left after an edit of `paths`; any edit removes the leaf ""."""
     gone = paths | {""}
     kept = {
         kind: {path: text for path, text in fields.items() if path not in gone}
@@ -278,7 +278,7 @@ def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]
 
 
 def taken_reference(reference: str, other: Property) -> dict[str, str]:
-    """Return what is said at the reference of a property, which another row has (A44)."""
+    """Return the problem text for a reference that another row has (A44)."""
     if other.platform_id is None:
         text = (
             f"the platform names it {reference}, and so is another one here that is not there yet"

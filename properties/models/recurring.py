@@ -1,4 +1,4 @@
-"""What is done again and again in a workspace."""
+"""The recurring work of a workspace."""
 
 from django.db import models
 
@@ -7,13 +7,13 @@ from crm_sync.models.problem import ProblemField
 
 
 class Recurring(DueModel):
-    """The pull, the sample or the sweep of a workspace; its row says when the next one is due.
+    """The pull, the sample or the sweep of a workspace; `due_at` is the time of the next one.
 
-    How far one has come stands in its `Walk` or `DriftCheck`.
+    Its progress is in its `Walk` or `DriftCheck`.
     """
 
     class Kind(models.TextChoices):
-        """What is done."""
+        """The kind of work."""
 
         PULL = "PULL", "Pull"
         SAMPLE = "SAMPLE", "Sample"

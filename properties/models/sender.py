@@ -1,4 +1,4 @@
-"""Who sends feeds to a workspace, and how they are to be read."""
+"""The senders of feeds to a workspace, and how to read their feeds."""
 
 from django.core.validators import MinLengthValidator
 from django.db import models
@@ -6,7 +6,7 @@ from django.db.models import Q
 
 
 class Reference(models.TextChoices):
-    """What names a property in IDX and SwissRETS."""
+    """The part of a record that identifies a property in IDX and SwissRETS."""
 
     AUTO = (
         "AUTO",
@@ -18,7 +18,7 @@ class Reference(models.TextChoices):
 
 
 class Missing(models.TextChoices):
-    """What becomes of a property that its sender's full feed lacks; it is never deleted."""
+    """What happens to a property that its sender's full feed lacks. It is never deleted."""
 
     LIST = "LIST", "List it, and leave it as it is"
     SET_STATE = "SET_STATE", "Set its availability state"
@@ -28,7 +28,7 @@ _KEY = "SENDER_"
 
 
 class Sender(models.Model):
-    """Whoever sends feeds: what a file does not say about itself."""
+    """A sender of feeds, with the facts that a file does not contain."""
 
     Reference = Reference
     Missing = Missing
@@ -84,10 +84,10 @@ class Sender(models.Model):
 
     @property
     def feed_key(self) -> str:
-        """What `Property.fed_by` holds for what came from this sender, in whatever format."""
+        """The value of `Property.fed_by` for properties from this sender, in any format."""
         return f"{_KEY}{self.pk}"
 
     @staticmethod
     def is_key(fed_by: str) -> bool:
-        """Tell whether `Property.fed_by` names a sender, and not a format."""
+        """Return whether `Property.fed_by` names a sender, and not a format."""
         return fed_by.startswith(_KEY)

@@ -1,4 +1,4 @@
-"""Where the feeds of a sender are fetched, when, and what came."""
+"""The sources: where and when the feeds of a sender are fetched, and the results."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -12,7 +12,7 @@ WEEK = 7 * 24 * 60  # minutes
 
 
 class SignIn(models.TextChoices):
-    """By what a request shows who asks; FTP and SFTP know the first alone."""
+    """How a request signs in. FTP and SFTP allow only the first way."""
 
     PASSWORD = "PASSWORD", "User and password"
     BEARER = "BEARER", "Bearer token"
@@ -23,9 +23,9 @@ class SignIn(models.TextChoices):
 class Source(DueModel):
     """A file that is fetched on a schedule; the row is the queue.
 
-    What was fetched last is remembered in `etag` to `read_as`, and written by whoever holds the
-    lease; so are the moments and the problem. A person asks for a fetch by `is_asked`.
-    `secret` is a password, private key or token, the value of a header, or the key of signatures.
+    The holder of the lease writes `etag` to `read_as`, which describe the last fetch, and also the
+    times and the problem. A person requests a fetch with `is_asked`. `secret` is a password, a
+    private key, a token, the value of a header, or the key of signatures.
     """
 
     SignIn = SignIn
@@ -60,7 +60,7 @@ class Source(DueModel):
         help_text="Of a signature: what the sender calls the key, if it wants to know.",
     )
     secret = EncryptedTextField(blank=True, default="")
-    # The key of an SFTP server as it was seen first.
+    # The key of an SFTP server at the first connection.
     host_key = models.TextField(blank=True, default="", editable=False)
     is_enabled = models.BooleanField("fetch on the schedule", default=True)
     every_minutes = models.PositiveIntegerField(
@@ -86,7 +86,7 @@ class Source(DueModel):
         help_text="Addresses that get the report of each import, and the alarms; one a line.",
     )
     is_asked = models.BooleanField(default=False, editable=False)
-    insists = models.BooleanField(default=False, editable=False)  # even if much is missing
+    insists = models.BooleanField(default=False, editable=False)  # import even if much is missing
     etag = models.CharField(max_length=500, blank=True, default="", editable=False)
     modified = models.CharField(max_length=100, blank=True, default="", editable=False)
     size = models.PositiveBigIntegerField(null=True, blank=True, editable=False)
@@ -94,9 +94,9 @@ class Source(DueModel):
     read_as = models.CharField(max_length=64, blank=True, default="", editable=False)
     fetched_at = models.DateTimeField(null=True, blank=True, editable=False)
     changed_at = models.DateTimeField(null=True, blank=True, editable=False)
-    away_since = models.DateTimeField(null=True, blank=True, editable=False)  # once it was told
+    away_since = models.DateTimeField(null=True, blank=True, editable=False)  # once reported
     problem = models.TextField(blank=True, default="", editable=False)
-    # Since the address or the sender is this one: the first import after it waits for a person.
+    # When the address or the sender was last set. The first import after that waits for a person.
     set_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -122,7 +122,7 @@ class Source(DueModel):
 
 
 class FetchOutcome(models.TextChoices):
-    """What came of a look at a source."""
+    """The outcome of a fetch."""
 
     UNCHANGED = "UNCHANGED", "Nothing new"
     IMPORT = "IMPORT", "New"
@@ -133,7 +133,7 @@ class FetchOutcome(models.TextChoices):
 
 
 class Fetch(DueModel):
-    """One look at a source; due as long as a mail about it is to be sent."""
+    """One fetch from a source; due while a mail about it must be sent."""
 
     Outcome = FetchOutcome
 
@@ -145,7 +145,7 @@ class Fetch(DueModel):
     name = models.CharField(max_length=255, blank=True, default="", help_text="Of the file")
     size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Bytes that came")
     seconds = models.FloatField(default=0.0)
-    # The first few files that came with the feed and are none, and how many there were.
+    # The first few files beside the feed that are no feeds, and the number of all such files.
     beside = models.JSONField(default=list, blank=True)
     beside_count = models.PositiveIntegerField(default=0)
     imported = models.ForeignKey(

@@ -1,14 +1,14 @@
-"""One walk over the platform's list of properties, which a stop in the middle does not undo."""
+"""Walks over the platform's list of properties, which can be continued after a stop."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class Walk(models.Model):
-    """What a pull has seen so far; an unfinished one goes on at its page.
+    """The progress of a pull; an unfinished walk continues at its page.
 
-    The list has no order that we could trust, so nothing follows from a walk alone but questions:
-    a property that it did not show is read by itself before anybody calls it gone (I28).
+    We cannot rely on the order of the list, so a walk alone decides nothing: a property that it did
+    not show is read by itself before it is treated as gone (I28).
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)

@@ -1,1 +1,1 @@
-"""What properties plug in to `crm_sync`."""
+"""The hooks that this app plugs into `crm_sync`."""

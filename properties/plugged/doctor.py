@@ -1,4 +1,4 @@
-"""Where the properties of a live platform differ from the catalog, and from assumptions A2 …."""
+"""Compares the properties of a live platform with the catalog, and with assumptions A2 …."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ ASSUMPTIONS = {
 
 
 def findings(_: int, live: Live) -> Iterator[Finding]:
-    """Yield what a sample of properties shows."""
+    """Yield the findings from a sample of properties."""
     page = live.document(LIST, page=0, size=100)
     items = objects_in(page)
     keys = [str(one["id"]) for one in items if one.get("id") is not None]
@@ -78,7 +78,7 @@ def _finding(name: str, others: list[str], good: str, remedy: str) -> Finding:
 
 
 def _unknown(path: str, value: Any) -> Iterator[str]:
-    """Yield the paths of names that the catalog does not have; what is in them is not looked at."""
+    """Yield the paths of names that the catalog does not have, without the names inside them."""
     if isinstance(value, list):
         for item in value:
             yield from _unknown(f"{path}[]", item)
@@ -95,7 +95,7 @@ def _unknown(path: str, value: Any) -> Iterator[str]:
 
 
 def _faults(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield path and text of what we would not send back, UNKNOWN left out (A50)."""
+    """Yield path and text of each value that we would not send back, without UNKNOWN (A50)."""
     for name, value in document.items():
         field = TOP_LEVEL.get(name)
         said = UNSENDABLE if field is None or field.read_only else sendable(name, value)
@@ -149,6 +149,6 @@ def _is_too_long(path: str, value: Any) -> bool:
 
 
 def _may_say(path: str) -> bool:
-    """Tell whether UNKNOWN is a regular value there (§4.6 rule 4)."""
+    """Return whether UNKNOWN is a regular value there (§4.6 rule 4)."""
     field = find(path)
     return field is not None and field.is_characteristic

@@ -1,7 +1,7 @@
-"""In which columns of this app people may be named (S23).
+"""The columns of this app whose texts may name people (S23).
 
-Documents are none: an edit changes them, here and on the platform. So are the values of the
-history, conflicts, and what feeds and imports said.
+Documents are not among them: an edit changes them, here and on the platform. The same holds for
+the values of the history and of conflicts, and for the content of feeds and imports.
 """
 
 from crm_sync.hooks import FreeText

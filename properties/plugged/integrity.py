@@ -1,4 +1,4 @@
-"""The checks of the properties: what has to be pushed is on its way or says what it waits for."""
+"""The integrity checks of the properties: a row to be pushed is due, or has a reason to wait."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ from properties.models import Conflict, Import, Property, Recurring, Source
 from properties.models.import_ import ImportState
 from properties.models.property import ProblemKind, WaitReason
 
-CHUNK = 200  # rows in memory
+CHUNK = 200  # rows held in memory
 SHOWN = 3  # fields of a row that are named
 NAME = ("workspace", "object_reference_id", "platform_id")
 READ = (
@@ -37,7 +37,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
 
 
 def properties(workspace_id: int, now: datetime) -> CheckGroup:
-    """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
+    """Due = under way + ready + paused + behind a parent + later. Others are in sync or blocked."""
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     waits = is_due & due.unleased(now)
     may_go = waits & awake(now, at="workspace__")
@@ -64,7 +64,7 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
-    """Look into the documents of all rows; 100,000 take about ten seconds."""
+    """Check the documents of all rows; 100,000 rows take about ten seconds."""
     open_ones = Conflict.objects.filter(decision=Conflict.Decision.OPEN)
     asked = Prefetch("conflict_set", open_ones.only("real_estate_property", "path"), "asked")
     whole = rows.only(*READ).order_by("pk").prefetch_related(asked)
@@ -79,7 +79,7 @@ def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
 
 
 def _forgotten(row: Property) -> Iterator[Wrong]:
-    """Say what of an idle row nobody will come to, though nobody was asked about it."""
+    """Yield the work on an idle row that nothing made due, and that waits for no person."""
     if row.inflight:
         text = "may have been sent, but the row is not due"
         yield text, _at(row, row.inflight)
@@ -92,7 +92,7 @@ def _forgotten(row: Property) -> Iterator[Wrong]:
 
 
 def _undecided(row: Any) -> Iterator[Wrong]:
-    """Say where the problem of a field and the question to a person do not belong together."""
+    """Yield fields with a conflict problem but no open conflict, and the reverse."""
     waiting = row.problem.get(ProblemKind.CONFLICT, {}).keys()
     asked = {conflict.path for conflict in row.asked}
     if paths := waiting - asked:
@@ -108,7 +108,7 @@ def _at(row: Property, paths: Iterable[str]) -> str:
 
 
 def imports(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every upload is worked on, waits for a person, or has ended."""
+    """Check that each upload is worked on, waits for a person, or has ended."""
     return CheckGroup(
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
@@ -121,7 +121,7 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def sources(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every source of feeds is on its schedule, or switched off."""
+    """Check that each source of feeds is on its schedule, or switched off."""
     is_due = Q(due_at__isnull=False)
     return CheckGroup(
         "sources",
@@ -135,7 +135,7 @@ def sources(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def recurring_work(workspace_id: int, now: datetime) -> CheckGroup:
-    """Pull, sample and sweep of a workspace with credentials are done again and again."""
+    """Check that a workspace with credentials has its pull, sample and sweep."""
     is_well = Q(problem="")
     return CheckGroup(
         "recurring work",

@@ -1,4 +1,4 @@
-"""The properties after a backup was restored: each is read before it is sent."""
+"""The recovery after a backup was restored: each property is read before it is sent."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -18,7 +18,8 @@ THERE = Q(platform_id__isnull=False)
 def begin(workspace_id: int, now: datetime) -> Counts:
     """Make each property due that the platform may have, and cancel each open import.
 
-    A property that was not on the platform and not due stays so: the walk finds it if it is there.
+    A property that was neither on the platform nor due is not changed: the walk finds it if the
+    platform has it.
     """
     mine = Property.objects.filter(workspace_id=workspace_id)
     there = mine.filter(THERE | Q(due_at__isnull=False))
@@ -34,7 +35,7 @@ def begin(workspace_id: int, now: datetime) -> Counts:
 
 
 def unread(workspaces: Collection[int], since: datetime) -> Counts:
-    """Count what was not read since the restore."""
+    """Count the properties and lists that were not read since the restore."""
     mine = Property.objects.filter(workspace__in=workspaces, created_at__lt=since)
     old = mine.filter(Q(read_at=None) | Q(read_at__lt=since))
     walks = Walk.objects.filter(workspace__in=workspaces, started_at__gte=since)
@@ -46,7 +47,7 @@ def unread(workspaces: Collection[int], since: datetime) -> Counts:
 
 
 def for_people(workspaces: Collection[int], since: datetime) -> Counts:
-    """Count the conflicts that are open since then."""
+    """Count the open conflicts."""
     mine = Conflict.objects.filter(real_estate_property__workspace__in=workspaces)
     return {"conflicts": mine.filter(decision=Conflict.Decision.OPEN).count()}
 

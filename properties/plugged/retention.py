@@ -1,4 +1,4 @@
-"""Which rows of this app are old enough to be removed (S23).
+"""The rows of this app that are old enough to be removed (S23).
 
 Properties, their changes and their conflicts are kept.
 """
@@ -16,9 +16,9 @@ DRIFT_DAYS = 90
 
 
 def expired(now: datetime) -> dict[str, Part]:
-    """Return what removes them, by name.
+    """Return the deletions, by name.
 
-    The last good import of a source stays: it says that a person has seen what comes from there.
+    The last good import of a source stays: it proves that a person has seen a feed from there.
     """
     later = Import.objects.filter(
         source=OuterRef("source"), pk__gt=OuterRef("pk"), state__in=KNOWN, released_at__isnull=False

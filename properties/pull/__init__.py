@@ -1,1 +1,1 @@
-"""What the platform says is read and merged into rows. Nothing is sent."""
+"""The pull: reads the platform's properties and merges them into rows. It sends nothing."""

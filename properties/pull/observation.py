@@ -23,12 +23,12 @@ class Observation:
     """The result of merging a read or an answer into a row.
 
     Attributes:
-        policy: which side won when both had changed a field.
-        asked: the leaves of clashes that a person decides, whatever the policy.
-        at: when it was read or answered.
-        columns: what to write, if the row still has the revision that was merged.
-        adopted: leaves of theirs that become ours.
-        agreed: leaves that waited for a person and that both sides now hold alike.
+        policy: which side won if both had changed a field.
+        asked: the leaves that a person decides, whatever the policy.
+        at: the time of the read or the answer.
+        columns: the columns to write if the row still has the revision that was merged.
+        adopted: their leaves that become ours.
+        agreed: leaves that waited for a person, and in which both sides are now equal.
     """
 
     policy: str
@@ -41,7 +41,7 @@ class Observation:
 
     @property
     def leaves_traces(self) -> bool:
-        """Whether there are changes or conflicts to keep beside the row."""
+        """Whether there are changes or conflicts to store beside the row."""
         return bool(self.adopted or self.clashes or self.agreed)
 
 
@@ -58,20 +58,20 @@ def observe(
     """Merge what the platform holds with what we want.
 
     Args:
-        theirs: a full read; or, where `sent` is given, the answer to a PATCH or POST of these
-            leaves, which speaks only of what it holds. Cleaned text.
-        policy: which side wins when both changed a field.
+        theirs: a full read. If `sent` is given, the answer to a PATCH or POST of these leaves,
+            which shows only the leaves that it contains. Its texts are cleaned.
+        policy: which side wins if both changed a field.
         inflight: by leaf, values of ours that may have reached the platform (I2).
-        took: the leaves of a call of ours that was answered before `theirs` was read.
+        took: the leaves of our call that was answered before `theirs` was read.
     """
     shown = theirs if sent is None else _completed(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, shown) | _kept_beside(row.desired, shown, took)
     ours = merge.changed(row.desired, worded) if worded else row.desired
-    # A person who decides sees what is there now, even if an earlier call of ours has set it.
+    # A person who decides must see the current value, even if an earlier call of ours has set it.
     waiting = row.problem.get(ProblemKind.CONFLICT, {}).keys()
     pending = {path: values for path, values in inflight.items() if path not in waiting}
     if row.fed_by and shown.get(REFERENCE):
-        # A feed names it each time it comes, so a change of theirs is no word against none.
+        # The feed names its reference in each file, so another reference of theirs is no conflict.
         pending[REFERENCE] = [row.object_reference_id]
     merged = merge.three_way(
         base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
@@ -100,7 +100,7 @@ def observe(
 
 
 def _new_key(row: Property, columns: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of another reference by which both sides name the property (A44)."""
+    """Return the columns of a new reference that both sides have for the property (A44)."""
     reference = columns["observed"].get(REFERENCE)
     ours = columns.get("desired", row.desired).get(REFERENCE)
     if not isinstance(reference, str) or not 0 < len(reference) <= references.LIMIT:
@@ -112,7 +112,7 @@ def _new_key(row: Property, columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
-    """Return the leaves that we cleared and that read as a PATCH clears them: UNKNOWN (A12)."""
+    """Return the leaves that we cleared and that the platform shows as cleared: UNKNOWN (A12)."""
     wanted = merge.leaves(ours)
     return {
         path: value
@@ -122,9 +122,10 @@ def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
 
 
 def _must_ask(clash: Clash, policy: str, waiting: Collection[str]) -> bool:
-    """Tell whether a person decides, by the policy or in spite of it; each leaf by itself.
+    """Return whether a person decides a clash, by the policy or in spite of it.
 
-    Who was asked decides, also after a newer value. No rule erases what no PATCH can hold.
+    Each leaf is decided by itself. A person who was asked decides, even if a newer value
+    arrives. No policy erases a value that no PATCH can hold.
     """
     if policy == Workspace.ConflictPolicy.ASK or clash.path in waiting:
         return True
@@ -144,10 +145,10 @@ def _kept_beside(ours: Document, shown: Document, took: Mapping[str, Any]) -> Le
 
 
 def _completed(base: Document, answer: Document, sent: Leaves) -> Document:
-    """Complete an answer with what we know: only a full read can show that a value is gone.
+    """Complete an answer with the values we know. Only a full read can show that a value is gone.
 
-    What we sent empty counts as empty if the answer leaves it out (§2: an optional field without a
-    value is left out).
+    A leaf that we sent empty counts as empty if the answer leaves it out (§2: an optional field
+    without a value is left out).
     """
     emptied = {path: None for path, value in sent.items() if value in ([], {})}
     parts = merge.leaves(base) | emptied | merge.leaves(answer)
@@ -162,17 +163,17 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
 
 
 def _problem(row: Property, over: set[str], asked: list[Clash], reference: Any) -> dict[str, Any]:
-    """Return what waits for a person after the merge.
+    """Return the problems of the row after the merge.
 
     Args:
-        over: the leaves that no longer wait for what they waited for.
-        reference: the platform's.
+        over: the leaves whose old problem is over.
+        reference: the platform's reference of the property.
     """
     problem = without_problems(row.problem, over) if over else row.problem
     if twin := row.problem.get(ProblemKind.DUPLICATE):
         problem = {kind: texts for kind, texts in problem.items() if kind != ProblemKind.DUPLICATE}
-        # A read of one of two properties does not show which of them the reference names (A44), but
-        # one with another reference than the other, or with none, is no duplicate any more.
+        # A read of one of two properties does not show which of them the reference names (A44). But
+        # a property with no reference, or with another than ours, is no duplicate any more.
         if reference not in (None, "", row.object_reference_id):
             problem[ProblemKind.DUPLICATE.value] = twin
     text = "Both sides changed it. Decide whose value stands"

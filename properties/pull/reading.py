@@ -1,4 +1,4 @@
-"""A full read of one property: by reference, by id, or by the list where it has neither."""
+"""A full read of one property: by reference, by id, or from the list if it has neither."""
 
 import logging
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ReadResult:
-    """What a read found.
+    """The result of a read.
 
     Attributes:
-        document: cleaned text; None when the platform has no such property (A2).
-        by_id: calls go to the id, since the reference names no property or another one (A44), or
-            cannot travel (A14).
+        document: the property, with its texts cleaned; None if the platform has none (A2).
+        by_id: calls must use the id, because the reference names no property or another one (A44),
+            or cannot be part of a path (A14).
     """
 
     document: Document | None
@@ -32,9 +32,9 @@ class ReadResult:
 
 
 def goes_by_id(row: Property) -> bool:
-    """Tell whether the property has an id, and no reference that names it in a path.
+    """Return whether calls must use the id, because no reference names the property in a path.
 
-    Its reference is still to be given or changed (A44), or cannot travel (A14).
+    The platform does not have its reference yet (A44), or a path cannot contain it (A14).
     """
     reference = row.object_reference_id
     if row.platform_id is None:
@@ -47,14 +47,15 @@ def read(client: Client, row: Property) -> ReadResult:
     """Return what the platform holds of a property now.
 
     Raises:
-        SyncError: no answer, or one that is no property.
+        SyncError: there was no answer, or the answer is no property.
     """
     try:
         return _read(client, row)
     except RejectedError as error:
         if error.status not in NOT_TAKEN:
             raise
-        raise TransientError(str(error), unclear=False, pauses=True) from error  # not of this one
+        # It concerns the workspace, not this property.
+        raise TransientError(str(error), unclear=False, pauses=True) from error
 
 
 def _read(client: Client, row: Property) -> ReadResult:
@@ -69,7 +70,7 @@ def _read(client: Client, row: Property) -> ReadResult:
         named = None
     if row.platform_id is None or (named and str(named.get("id")) == row.platform_id):
         return ReadResult(named, by_id=False)
-    # Another one has the reference. Ours may be there beside it, or was created anew.
+    # Another property has the reference. Ours may exist beside it, or was created again.
     ours = _by_id(client, row)
     return ReadResult(ours or named, by_id=ours is not None)
 
@@ -82,10 +83,10 @@ def _by_id(client: Client, row: Property) -> Document | None:
 
 
 def _in_list(client: Client, row: Property) -> Document | None:
-    """Find a property that has no id here and no reference for a path (A14).
+    """Find a property that has no id here and no reference that a path can contain (A14).
 
-    Nothing was sent of most of them: the creation says by 409 if it is there (A45), and the next
-    attempt looks for it. So an import of many costs no walk for each.
+    Most of these properties were not sent yet. If the platform has one, its creation answers 409
+    (A45), and the next attempt searches the list. So an import of many needs no walk for each.
     """
     if row.create_sent_at is None and not row.attempts:
         return None
@@ -108,7 +109,7 @@ def _document(answer: Answer) -> Document:
 
 
 def kept(answer: Answer) -> Document:
-    """Return the property that an answer holds, without more unknown names than are kept."""
+    """Return the property of an answer, with a limited number of unknown names."""
     document, left_out = within_limit(answer.cleaned)
     if left_out:
         log.warning(

@@ -1,4 +1,4 @@
-"""Room for calls outside of a turn: a command takes a slot of the workspace as workers do (A8)."""
+"""Room for calls outside a turn: a command takes a slot of the workspace, like a worker (A8)."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +12,12 @@ from crm_sync.work import slots
 
 PATIENCE = 5.0  # seconds
 
-# Holds the room for one call, or for the few calls about one property.
+# A context that holds the room for one call, or for the few calls about one property.
 Room = Callable[[Workspace], AbstractContextManager[object]]
 
 
 class NoRoom(TransientError):
-    """No call may be made now, and none was."""
+    """No call may be made now, and none was made."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, unclear=False)
@@ -25,7 +25,7 @@ class NoRoom(TransientError):
 
 @contextmanager
 def wait_for_room(workspace: Workspace, patience: float = PATIENCE) -> Iterator[None]:
-    """Wait until the workspace allows one more call, and hold the room for it.
+    """Wait until the workspace allows one more call, and hold a slot for it.
 
     Args:
         patience: seconds to wait for a free slot.

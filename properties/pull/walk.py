@@ -1,10 +1,10 @@
 """The pull: a walk over the platform's list of properties, then full reads (I28).
 
-The list has few fields, so the walk only finds which properties to read in full: new ones, those
-whose few fields differ, those not read for a day, and, once the walk is complete, those on no page.
-The read itself, with its three-way merge, is that of the push. Pages may shift while somebody adds
-or removes properties. A property on two pages is read once; one that was on no page is read by
-itself, so it is never called gone by mistake.
+The list has few fields, so the walk only finds the properties to read in full: new ones, changed
+ones, those not read for a day and, once the walk is complete, those on no page. The push does the
+read and its three-way merge. Pages may shift while somebody adds or removes properties. So a
+property on two pages is read once, and a property on no page is read by itself, so that it is never
+treated as gone by mistake.
 """
 
 import logging
@@ -27,8 +27,8 @@ from properties.models import Property, Walk
 from properties.models.property import ProblemKind, taken_reference
 from properties.pull.room import Room, wait_for_room
 
-FULL_READ = timedelta(hours=24)  # how old a full read may be
-LISTED = ("title", "propertyType", "address")  # what an item of the list shows besides its keys
+FULL_READ = timedelta(hours=24)  # the greatest age of a full read
+LISTED = ("title", "propertyType", "address")  # the fields of a list item besides its keys
 
 LONGEST = 255  # characters of a key (§7)
 
@@ -42,17 +42,17 @@ def pull(
     size: int = PAGE_SIZE,
     room: Room = wait_for_room,
 ) -> Iterator[Walk]:
-    """Walk the platform's list, or go on with an unfinished walk; yield it after each page.
+    """Walk the platform's list, or continue an unfinished walk; yield it after each page.
 
-    The last one yielded is finished. Properties that have to be read are then due, and the ordinary
-    turns of the queue of properties read them.
+    The last walk yielded is finished. Properties that must be read in full are then due, and the
+    normal turns of the queue of properties read them.
 
     Args:
         room: holds the room for the call of a page (A8).
 
     Raises:
-        SyncError: the platform does not answer, or there is no room. The walk goes on at the same
-            page next time.
+        SyncError: the platform does not answer, or there is no room. The next call continues at the
+            same page.
     """
     walk, _ = Walk.objects.get_or_create(
         workspace=workspace, finished_at=None, defaults={"started_at": timezone.now()}
@@ -60,7 +60,7 @@ def pull(
     before = None
     while walk.finished_at is None:
         items, is_last = _page(workspace, walk, size, room)
-        if items and items == before:  # a platform that does not know `page` would never end
+        if items and items == before:  # if the platform ignores `page`, the walk would never end
             raise TransientError(
                 f"page {walk.page} of the list repeats the one before", unclear=False
             )
@@ -78,7 +78,7 @@ def _page(workspace: Workspace, walk: Walk, size: int, room: Room) -> tuple[list
 
 
 def _fits(item: Item, workspace: Workspace) -> bool:
-    """Tell whether an item has an id, and keys that our columns hold: else no page would end."""
+    """Return whether an item has an id and keys that fit our columns; else no page would end."""
     too_long = [key for key in ("id", REFERENCE) if len(plain(item.get(key))) > LONGEST]
     if too_long:
         text = "%s: a property of the list is left out, its %s is longer than %d characters: %.80s"
@@ -87,9 +87,9 @@ def _fits(item: Item, workspace: Workspace) -> bool:
 
 
 def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> None:
-    """Write one page in one transaction: a stop loses at most the page that was being read.
+    """Write one page in one transaction: a stop loses at most the page that is being read.
 
-    A page that another worker has written meanwhile is left to that one.
+    If another worker wrote the page in between, nothing is written.
     """
     by_id = {str(item["id"]): item for item in items}
     with transaction.atomic():
@@ -113,10 +113,10 @@ def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> Non
 
 
 def _must_read(row: Property, item: Item, now: datetime) -> bool:
-    """Tell whether the list differs from our last full read, or that read is too old."""
+    """Return whether the list differs from our last full read, or that read is too old."""
     if row.read_at is None or row.read_at < now - FULL_READ:
         return True
-    if row.problem.keys() & {ProblemKind.GONE, ProblemKind.DUPLICATE}:  # is it still?
+    if row.problem.keys() & {ProblemKind.GONE, ProblemKind.DUPLICATE}:  # it may be over
         return True
     if not equal(REFERENCE, item.get(REFERENCE), row.observed.get(REFERENCE)):
         return True
@@ -126,7 +126,7 @@ def _must_read(row: Property, item: Item, now: datetime) -> bool:
 
 
 def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
-    """Mirror what we did not know; returns how many rows are due for their first full read."""
+    """Add rows for unknown properties; return the number of rows due for their first full read."""
     references = {plain(item.get(REFERENCE)) for item in items} - {""}
     mine = Property.objects.filter(workspace_id=walk.workspace_id)
     ours = {row.object_reference_id: row for row in mine.filter(object_reference_id__in=references)}
@@ -143,7 +143,7 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
         if row is None:
             new.object_reference_id = reference
         else:
-            # A44: the by-reference read names the other one; this one is kept under its id.
+            # A44: a read by reference returns the other property; this one is stored under its id.
             new.problem = {ProblemKind.DUPLICATE.value: taken_reference(str(reference), row)}
         if reference is not None:
             ours[reference] = new
@@ -154,7 +154,7 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
 
 
 def _ask_for_missing(walk: Walk, *, now: datetime) -> int:
-    """Make properties due that no page of a complete walk had; only a 404 means they are gone."""
+    """Make properties due that no page of a complete walk had. Only a 404 means they are gone."""
     unseen = Property.objects.filter(workspace_id=walk.workspace_id, platform_id__isnull=False)
     unseen = unseen.filter(~Q(listed_in=walk) | Q(listed_in=None))
     count = unseen.count()

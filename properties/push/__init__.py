@@ -1,1 +1,1 @@
-"""An edit becomes a PATCH. Nothing that says what we want, which is `editing`."""
+"""The push: sends edits as PATCHes. It changes nothing that we want; `editing` does that."""

@@ -1,7 +1,7 @@
-"""Pure: the first read of a property after a backup was restored decides nothing by itself.
+"""Pure: after a backup was restored, the first read of a property decides nothing by itself.
 
-What we want may be older than what the platform holds, even where the platform holds the value of
-the backup: it may have changed twice. So each difference becomes a conflict, whatever the policy.
+Our values may be older than those of the platform, even if the platform holds the value of the
+backup: it may have changed twice. So each difference becomes a conflict, whatever the policy.
 """
 
 from dataclasses import replace
@@ -16,14 +16,14 @@ from properties.pull.observation import Observation
 
 
 def is_unread(row: Property, restored_at: datetime | None) -> bool:
-    """Tell whether a row comes from a backup and was not read since that was restored."""
+    """Return whether a row comes from a backup and was not read since the restore."""
     if restored_at is None or row.created_at >= restored_at:
         return False
     return row.read_at is None or row.read_at < restored_at
 
 
 def asked(merged: Property, seen: Observation) -> Observation:
-    """Return what was seen, with a conflict at each leaf that would be sent else.
+    """Return the observation with a conflict at each leaf that would otherwise be sent.
 
     Args:
         merged: the row with the columns of `seen`.

@@ -1,4 +1,4 @@
-"""Many properties at once: what a push or a read of them would do, and how far it is."""
+"""Batches: many properties that are pushed or read together, with a plan and the progress."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ from properties.models.property import TO_SEND, ProblemKind
 
 FIRST = 20  # properties that a plan shows field by field
 COUNTED = 5_000  # properties that a plan goes through: about half a millisecond each
-CHUNK = 500  # rows in one INSERT, and in memory
+CHUNK = 500  # rows in one INSERT, and rows held in memory
 FORGOTTEN = timedelta(days=1)  # a plan that nobody confirmed
-KEPT = timedelta(days=30)  # who pushed what, when
+KEPT = timedelta(days=30)  # a batch, which shows who pushed what and when
 COLUMNS = ("object_reference_id", "platform_id", "desired", "observed", "inflight", "problem")
 
 GONE = Q(problem__has_key=ProblemKind.GONE.value)
@@ -28,7 +28,7 @@ GONE = Q(problem__has_key=ProblemKind.GONE.value)
 
 @dataclass(frozen=True)
 class BatchStep:
-    """What would go out for one property: `call` is PATCH, POST or "nothing to send"."""
+    """One property of a plan; `call` is PATCH, POST or "nothing to send"."""
 
     row: Property
     call: str
@@ -37,16 +37,18 @@ class BatchStep:
 
 @dataclass
 class BatchPlan:
-    """What a batch would do by what we know now, without a read.
+    """What a batch would do, by what we know now without a read.
 
     Attributes:
-        uncounted: of `total`, those behind the first `COUNTED`, which no other figure holds.
-        changed, created, unchanged: properties by their call.
-        again: of `created`, those that the platform had and has no longer.
-        left_out: properties that a read leaves alone, since it would create them again.
-        blocked: kind of problem to (properties, fields) that wait for a person and stay out.
-        paused: workspaces that are left alone for now, with the number of properties in them.
-        steps: the first ones that send something or hold something back.
+        uncounted: the properties of `total` after the first `COUNTED`; no other figure counts them.
+        changed, created, unchanged: the numbers of properties by their call.
+        again: the properties of `created` that the platform had before and no longer has.
+        left_out: properties that are not read, because the platform no longer has them and a push
+            would create them again.
+        blocked: kind of problem to the numbers of (properties, fields) that wait for a person and
+            are not sent.
+        paused: paused workspaces, with the number of their properties in the batch.
+        steps: the first properties with a field to send or a field that waits for a person.
     """
 
     total: int = 0
@@ -63,7 +65,7 @@ class BatchPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many properties of a batch stand where; `delayed` are those of `waiting` that failed."""
+    """The progress of a batch; `delayed` counts the properties of `waiting` that failed before."""
 
     total: int
     waiting: int
@@ -74,7 +76,7 @@ class Progress:
 
     @property
     def handled(self) -> int:
-        """How many have come to their end, good or bad."""
+        """The number of properties that have ended, well or badly."""
         return self.done + self.person
 
     @property
@@ -86,7 +88,7 @@ class Progress:
 def choose(
     rows: QuerySet[Property], kind: Batch.Kind, *, actor: AbstractBaseUser, now: datetime
 ) -> Batch:
-    """Remember which rows were chosen; nothing is due yet."""
+    """Store which rows were chosen, and delete old batches. Nothing is due yet."""
     never_confirmed = Q(confirmed_at=None, created_at__lt=now - FORGOTTEN)
     Batch.objects.filter(never_confirmed | Q(created_at__lt=now - KEPT)).delete()
     links = Batch.properties.through
@@ -104,9 +106,9 @@ def choose(
 
 
 def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> int:
-    """Make the rows due, once; returns how many, 0 when it was started before.
+    """Make the rows due, once; return their number, or 0 if the batch was started before.
 
-    Who confirms it is kept: it need not be who chose the rows.
+    `actor` is stored: the person who confirms need not be the person who chose the rows.
     """
     with transaction.atomic():
         waiting = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
@@ -117,21 +119,21 @@ def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> int:
 
 
 def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
-    """Make the rows due for a read, but none that it would create again; returns how many.
+    """Make the rows due for a read, except rows that it would create again; return their number.
 
-    Where a workspace does not read before it writes, the row is marked like one whose verifying
-    read has come (I3), unless it waits for that one anyway.
+    If a workspace does not read before it writes, a row is marked as if its verifying read was due
+    (I3), unless it waits for a verifying read already.
     """
     there = rows.exclude(GONE)
     free = there.filter(verify_at=None, inflight={}, lease_token=None, platform_id__isnull=False)
-    with transaction.atomic():  # marked and not due, nobody would come to it
+    with transaction.atomic():  # a row that is marked but not due would not be claimed
         blind = free.filter(workspace__read_before_write=False)
         blind.update(verify_at=now - timedelta(seconds=1), due_at=now)
         return due_now(there, now=now)
 
 
 def plan(batch: Batch, *, now: datetime) -> BatchPlan:
-    """Say what would go out: counted, and field by field for the first ones."""
+    """Return what would be sent: numbers, and each field of the first properties."""
     total = batch.properties.count()
     found = BatchPlan(total, max(0, total - COUNTED))
     kinds: Counter[str] = Counter()
@@ -157,7 +159,7 @@ def plan(batch: Batch, *, now: datetime) -> BatchPlan:
 
 
 def progress(batch: Batch, *, now: datetime) -> Progress:
-    """Count where the rows stand, in one query."""
+    """Count the rows of a batch by their progress, in one query."""
     counts = batch.properties.aggregate(
         total=Count("pk"),
         waiting=Count("pk", filter=TO_SEND & due.unleased(now)),
@@ -170,7 +172,7 @@ def progress(batch: Batch, *, now: datetime) -> Progress:
 
 
 def need_a_person(batch: Batch) -> QuerySet[Property]:
-    """Return the rows of a batch that were handled, and that a person has to look at."""
+    """Return the rows of a batch that were handled and that now wait for a person."""
     return batch.properties.filter(~TO_SEND).exclude(problem={})
 
 
@@ -182,7 +184,7 @@ def _steps(batch: Batch) -> Iterable[BatchStep]:
 
 
 def paused(batch: Batch, now: datetime) -> list[tuple[Workspace, int]]:
-    """Return the workspaces that wait, without their secrets (S5)."""
+    """Return the paused workspaces, without their secrets (S5)."""
     counts = dict(
         batch.properties.filter(workspace__paused_until__gt=now)
         .order_by()

@@ -1,7 +1,7 @@
 """Writes the plans of a push to a claimed property, under its lease and the revision that was read.
 
-Each edit increments the revision. If a row was edited in between, its plan is made again on the new
-row, and a push that has ended leaves it due.
+Each edit increments the revision. If a row was edited in between, its plan is made again from the
+new row. If the push has ended by then, the row stays due.
 """
 
 from collections.abc import Callable, Collection
@@ -26,7 +26,7 @@ from properties.pull.observation import Observation
 from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
-UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING)  # it goes on, as urgent as it was
+UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING)  # the push goes on, with the same urgency
 
 
 class Holder:
@@ -35,22 +35,22 @@ class Holder:
     def __init__(
         self, claim: Claim[Property], wanted: Collection[str], clock: Callable[[], datetime]
     ) -> None:
-        """Start with the row as it was claimed; `wanted` are the kinds of messages about it."""
+        """Start with the claimed row; `wanted` are the kinds of messages to send about it."""
         self.claim, self.wanted, self.clock = claim, wanted, clock
         self.row = claim.row
 
     def write_plan(self, make: Callable[[Property], Plan]) -> Plan:
-        """Write the columns of a plan; if the row was edited, make the plan again on the new row.
+        """Write the columns of a plan; if the row was edited, make the plan again from the new row.
 
         Args:
             make: a pure function.
 
         Returns:
-            the plan that was written; `row` has its columns. Nothing was written if a call follows
-            that the row has on record already, since the claim.
+            the plan that was written; `row` has its columns. If a call follows and the claim
+            recorded it on the row already, nothing is written.
 
         Raises:
-            RejectedError: another row mirrors the platform id already (A44).
+            RejectedError: another row mirrors this platform id already (A44).
         """
         while True:
             plan = make(self.row)
@@ -66,13 +66,13 @@ class Holder:
             self.row = row
 
     def write(self, **columns: Any) -> None:
-        """Write columns that only the holder writes, whatever the revision."""
+        """Write columns that only the holder writes, at any revision."""
         if not self.claim.fenced.update(**columns):
             raise LeaseLost
         self.row = with_columns(self.row, columns)
 
     def end(self, plan: Plan) -> PushOutcome:
-        """Write the end of a push, release the row, return the outcome; an edited row stays due."""
+        """Write the end of a push, release the row, return the outcome. An edited row stays due."""
         if plan.ending is None:
             raise ValueError("the patch of this plan is still to be sent")
         urgency = dict(self.claim.urgency if plan.ending in UNFINISHED else {})
@@ -88,11 +88,11 @@ class Holder:
         duplicate = _duplicate_mirror(row, columns)
         with ExitStack() as around:
             if plan.patch.parts:
-                around.enter_context(durable())  # a call follows that cannot be taken back
+                around.enter_context(durable())  # the call that follows cannot be undone
             if duplicate or (seen and seen.leaves_traces):
                 around.enter_context(transaction.atomic())
             if duplicate:
-                duplicate.delete()  # first: one mirror an id
+                duplicate.delete()  # first, since only one row may have this id
             write = self._finish if plan.ending else self.claim.write
             is_written = write(changed(row, columns), revision=row.revision)
             if is_written and seen:
@@ -102,7 +102,7 @@ class Holder:
         return is_written
 
     def _finish(self, columns: Columns, revision: int) -> bool:
-        """End the push of the revision that was read, and tell of it in the same transaction."""
+        """End the push of the revision that was read, and store its message in one transaction."""
         now, row = self.clock(), with_columns(self.row, columns | RELEASED)
         message = sync_messages.message(row, self.wanted, now=now)
         with ExitStack() as around:
@@ -116,7 +116,7 @@ class Holder:
 
 
 def _keep(seen: Observation, row: Property) -> None:
-    """Write the traces of a merge, in the transaction that wrote its columns."""
+    """Write the history of a merge, in the transaction that wrote its columns."""
     if not seen.leaves_traces:
         return
     changes = {path: value for path, value in seen.adopted.items() if path not in READ_ONLY}
@@ -131,10 +131,10 @@ def _keep(seen: Observation, row: Property) -> None:
 
 
 def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
-    """Return the row that a walk made for a property which turns out to be ours, created anew.
+    """Return the row that a walk made for a property that turns out to be ours, created again.
 
     Raises:
-        RejectedError: a row that people worked on mirrors it.
+        RejectedError: the row that mirrors it was edited here, or is not marked as a duplicate.
     """
     platform_id = columns.get("platform_id")
     if platform_id is None or platform_id == row.platform_id:
@@ -153,7 +153,7 @@ def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
 
 
 def _with_free_key(row: Property, columns: Columns) -> Columns:
-    """Leave a reference to the row that has it, and say so at this one (A44)."""
+    """Keep a reference with the row that has it, and add a problem to this row (A44)."""
     reference = columns.get("object_reference_id")
     if reference is None:
         return columns
@@ -168,7 +168,7 @@ def _with_free_key(row: Property, columns: Columns) -> Columns:
 
 
 def _with_revision(row: Property, columns: Columns) -> Columns:
-    """Count the revision on where a form that was opened before would save something away."""
+    """Increment the revision if a form that was opened before could overwrite these columns."""
     if "desired" in columns or columns.get("problem", row.problem) != row.problem:
         return columns | {"revision": row.revision + 1}
     return columns

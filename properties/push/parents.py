@@ -1,10 +1,10 @@
-"""A parent goes first: the platform knows it only once it is created."""
+"""A parent is pushed first, because the platform knows it only after its creation."""
 
 from properties.models import Property
 
 
 def waits_for_parent(row: Property) -> bool:
-    """Tell whether a parent of ours has to be created first; a circle of parents does not wait."""
+    """Return whether a parent must be created first; a circle of parents does not wait."""
     if row.platform_id is not None:
         return False
     seen = {row.object_reference_id}

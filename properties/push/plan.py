@@ -1,7 +1,7 @@
 """Pure: decides what to write to a property and what to send, after each read and each answer.
 
-Values in, values out: no database, no clock, no call. `push` makes the calls, and `holder` writes
-the columns of a plan.
+Takes and returns values: no database, no clock, no call. `push` makes the calls, and `holder`
+writes the columns of a plan.
 """
 
 from collections.abc import Mapping
@@ -31,25 +31,25 @@ from properties.pull.observation import Observation, observe
 from properties.push import after_restore
 
 DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
-CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still be on its way (I8)
-LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still land (I2)
-MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes something (I13)
+CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still arrive (I8)
+LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still arrive (I2)
+MARGIN = 1.25 * DEADLINE  # time of the lease that a call that changes something needs (I13)
 PARENT_WAIT = timedelta(seconds=5)
 
 Columns = dict[str, Any]
-Values = dict[str, list[Any]]  # by leaf: the values that may have reached the platform
+Values = dict[str, list[Any]]  # leaf to the values that may have reached the platform
 
 
 @dataclass(frozen=True)
 class EarlierCalls:
-    """What earlier calls of ours may have done to the property, and may still do.
+    """The effects that our earlier calls may have had on the property, and may still have.
 
     Attributes:
         inflight: the values that they may have set on the platform.
-        pending: those of them that may still arrive; none at the verifying read.
-        verify_at: when to read the property once more, because a value may still arrive (I3);
-            None when none may.
-        must_verify: that time has come.
+        pending: the values of `inflight` that may still arrive; none at the verifying read.
+        verify_at: when to read the property again, because a value may still arrive (I3); None if
+            no value may still arrive.
+        must_verify: `verify_at` has passed.
     """
 
     inflight: Values = field(default_factory=dict)
@@ -58,7 +58,7 @@ class EarlierCalls:
     must_verify: bool = False
 
     def inflight_with(self, parts: Leaves) -> Values:
-        """Return what may reach the platform once these leaves are sent too (I2)."""
+        """Return the values that may reach the platform once these leaves are sent too (I2)."""
         inflight = {path: list(values) for path, values in self.pending.items()}
         for path, value in parts.items():
             values = inflight.setdefault(path, [])
@@ -68,11 +68,11 @@ class EarlierCalls:
 
 
 def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCalls:
-    """Return what the calls before this claim may have done and may still do.
+    """Return the effects of the calls before this claim.
 
     Args:
-        abandoned: the last holder never gave the row back. It may be suspended and send its PATCH
-            later, so the row is read once more when that can no longer happen (I3).
+        abandoned: the last holder never released the row. It may be suspended and send its PATCH
+            later, so the row is read again when that can no longer happen (I3).
     """
     verify_at = now + leases.LEASE if abandoned else row.verify_at
     if verify_at is not None and verify_at <= now:
@@ -83,8 +83,8 @@ def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCa
 def foreseen(row: Property) -> Columns:
     """Return the columns that record what will be sent, if a read brings nothing new.
 
-    Empty for a creation, which has a record of its own (I8). Empty too while an earlier call may
-    still arrive: what is recorded of that one stays until the property is read (I3).
+    Empty for a creation, which is recorded in `create_sent_at` (I8). Also empty while an earlier
+    call may still arrive: the values recorded of it stay until the property is read (I3).
     """
     if row.platform_id is None or row.lease_token or row.verify_at is not None:
         return {}
@@ -94,7 +94,7 @@ def foreseen(row: Property) -> Columns:
 
 
 class PushOutcome(StrEnum):
-    """What became of a push."""
+    """The outcome of a push."""
 
     CREATED = "created"
     PUSHED = "pushed"
@@ -108,7 +108,7 @@ class PushOutcome(StrEnum):
 
 
 class CallState(StrEnum):
-    """How far the call has come that changes the platform."""
+    """The progress of the call that changes the platform."""
 
     UNSENT = "it has not left"
     OUT = "it has left, and no success came back"
@@ -117,13 +117,13 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to write to a row, and what to send then.
+    """The columns to write to a row, and the PATCH to send after that.
 
     Attributes:
-        columns: what to write. At the end of a push they contain `due_at`; before a PATCH,
-            `inflight` with what is about to be sent (I2).
-        patch: what to send; empty at the end of a push.
-        ending: the outcome; None when the patch is to be sent.
+        columns: the columns to write. At the end of a push they contain `due_at`; before a PATCH,
+            `inflight` with the values to be sent (I2).
+        patch: the leaves to send; empty at the end of a push.
+        ending: the outcome; None if the patch is still to be sent.
         seen: the result of the merge, with changes and conflicts to store (I4).
     """
 
@@ -133,19 +133,19 @@ class Plan:
     seen: Observation | None = None
 
     def is_written_in(self, row: Property) -> bool:
-        """Tell whether the row holds all columns but `read_at` already: then nothing is written."""
+        """Return whether the row has all columns except `read_at` already: nothing is written."""
         has_traces = self.seen is not None and self.seen.leaves_traces
         return not has_traces and changed(row, self.columns).keys() <= {"read_at"}
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What was sent in a call that was answered.
+    """The content of a call that was answered.
 
     Attributes:
         parts: the leaves that were sent.
-        wanted: all leaves that we wanted at that time; later edits were not sent.
-        columns: what to write about the answer.
+        wanted: all leaves that we wanted then; later edits were not sent.
+        columns: the columns to write about the answer.
     """
 
     parts: Leaves
@@ -153,7 +153,7 @@ class Sent:
     columns: Columns = field(default_factory=dict)
 
     def is_shown_by(self, answer: Document | None) -> bool:
-        """Tell whether an answer shows each leaf that was sent; it leaves out empty ones (§2).
+        """Return whether an answer shows each leaf that was sent; it leaves out empty leaves (§2).
 
         None and {} show nothing, not even that a list was emptied.
         """
@@ -176,18 +176,18 @@ def reconcile(
     """Merge what was read into the row, and find the smallest PATCH.
 
     Args:
-        document: the platform's document, with its texts cleaned; None when nothing was read.
-        policy: which side wins when both changed a field.
+        document: the platform's document, with its texts cleaned; None if nothing was read.
+        policy: which side wins if both changed a field.
         has_time: enough of the lease is left for a call that changes something (I13).
         restored_at: when the database was restored from a backup, if it ever was.
 
     Returns:
-        a plan with the PATCH and its record in flight. Or one with the ending `IN_SYNC`, or
-        `PUT_BACK` when there is something to send but too little time.
+        a plan with the PATCH and its record in flight. Otherwise one with the ending `IN_SYNC`, or
+        `PUT_BACK` if there is something to send but too little time.
     """
     seen = None
     if document is not None and after_restore.is_unread(row, restored_at):
-        # What was in flight then may be what the platform had before something newer.
+        # The platform may have had these values before a newer one, so they do not count as ours.
         earlier = EarlierCalls(verify_at=earlier.verify_at)
         seen = observe(row, document, Workspace.ConflictPolicy.ASK, now=now, inflight={})
         seen = after_restore.asked(with_columns(row, seen.columns), seen)
@@ -215,15 +215,15 @@ def settle(
     earlier: EarlierCalls,
     now: datetime,
 ) -> Plan:
-    """Merge what the platform holds after our call into the row, and end the push.
+    """Merge into the row what the platform holds after our call, and end the push.
 
     Args:
-        document: the answer; or a full read, if the answer did not show what was sent. Not empty.
-        is_answer: it is the answer, in which an absent leaf means nothing.
+        document: the answer, or a full read if the answer did not show what was sent. Not empty.
+        is_answer: `document` is the answer. In an answer, an absent leaf means nothing.
 
     Returns:
-        a plan with the ending `SETTLED`. A value that reads back different waits for a person;
-        it is not sent again and again.
+        a plan with the ending `SETTLED`. A value that reads back different waits for a person,
+        and is not sent again and again.
     """
     about = sent.parts if is_answer else None
     took = sent.parts
@@ -238,17 +238,17 @@ def settle(
 def _settled(
     row: Property, earlier: EarlierCalls, *, now: datetime, differs: dict[str, str] | None = None
 ) -> Columns:
-    """Return the final columns of a row when everything that can be sent was sent.
+    """Return the final columns of a row after everything that can be sent was sent.
 
-    What a PATCH cannot express, and what reads back different, becomes a problem at its field.
+    A leaf that no PATCH can express, or that reads back different, gets a problem.
     """
     differs = differs or {}
     problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
     rest = smallest_patch(row, blocked=row.blocked | differs.keys())
     return {
-        # What is left to send was edited while the PATCH was on its way.
+        # The leaves that are left were edited during the PATCH.
         **_due(earlier, now if rest.parts else None),
-        # As long as an earlier call may still arrive, its values stay recorded.
+        # While an earlier call may still arrive, its values stay recorded.
         "inflight": earlier.pending if earlier.verify_at else {},
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
         "attempts": 0,
@@ -256,7 +256,7 @@ def _settled(
 
 
 def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
-    """Leave the row due, with nothing sent; what a verifying read has shown stays settled."""
+    """Return a plan that sends nothing and keeps the row due; a verifying read stays settled."""
     columns = {"inflight": earlier.pending, "create_sent_at": None}
     return Plan(columns | _due(earlier, now), ending=PushOutcome.PUT_BACK)
 
@@ -264,7 +264,7 @@ def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
 def refused(
     row: Property, error: RejectedError, *, earlier: EarlierCalls, call: CallState, now: datetime
 ) -> Plan:
-    """Show the platform's message at the refused field, and send the others without it (§7)."""
+    """Store the platform's message at the refused field, and send the other fields (§7)."""
     named = _named(row, error, call)
     problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": problem_of(error)})
     rest = smallest_patch(row, blocked=row.blocked | named.keys())
@@ -277,9 +277,9 @@ def refused(
 
 
 def _named(row: Property, error: RejectedError, call: CallState) -> dict[str, str]:
-    """Return the leaves that a refusal names, with what it says of each (A4).
+    """Return the leaves that a refusal names, each with its message (A4).
 
-    Where it names none as such: of what was sent, the leaves that its text names.
+    If it names no leaf, return the leaves of the call that its text mentions.
     """
     paths = {refused_leaf(one.path, row): one.message for one in error.fields}
     named = {path: text for path, text in paths.items() if path}
@@ -302,16 +302,16 @@ def delayed(
     """Try again later. If a call that changes something got no answer, read again then (I2, I8).
 
     Args:
-        paused_until: when the pause of the workspace ends; None when it is not paused.
-        wait: how long this row waits when the workspace is not paused.
+        paused_until: when the pause of the workspace ends; None if it is not paused.
+        wait: how long this row waits if the workspace is not paused.
     """
-    # A pause is not this row's fault, so it does not count as an attempt.
+    # The row did not cause the pause, so it does not count as an attempt.
     attempts = row.attempts + (paused_until is None)
     due_at = paused_until or now + wait
     reason = WaitReason.PAUSE.value if paused_until else WaitReason.FAILURE.value
     columns = _taken_back(earlier, call)
     if call is CallState.OUT and isinstance(error, TransientError) and error.unclear:
-        # Not before the end of what an earlier holder may do (I3).
+        # Not while a call of an earlier holder may still arrive (I3).
         columns = {"verify_at": max(now + LATE_EFFECT, earlier.verify_at or now)}
         if row.create_sent_at:
             due_at = max(due_at, row.create_sent_at + CREATE_WAIT)
@@ -323,9 +323,9 @@ def delayed(
 def created_meanwhile(
     row: Property, error: RejectedError, *, earlier: EarlierCalls, now: datetime, wait: timedelta
 ) -> Plan:
-    """Read the property again and adopt it (A45); from the second time on after a wait.
+    """Read the property again and adopt it (A45), from the second time on after a wait.
 
-    If the read keeps finding nothing, read and creation would else alternate without end (I11).
+    Without the wait, read and creation would alternate forever if the read finds nothing (I11).
     """
     columns = {
         "due_at": now + (wait if row.attempts else timedelta()),
@@ -337,18 +337,18 @@ def created_meanwhile(
 
 
 def waits(until: datetime, why: WaitReason) -> Plan:
-    """Return a plan that leaves the row for later, with nothing sent."""
+    """Return a plan that delays the row and sends nothing."""
     return Plan({"due_at": until, "wait_reason": why.value}, ending=PushOutcome.WAITING)
 
 
 def unclear_until(row: Property, *, now: datetime) -> datetime | None:
-    """Return until when a creation of the row may still arrive (I8); None when none may."""
+    """Return until when a creation of the row may still arrive (I8); None if none may."""
     sent_at = row.create_sent_at
     return None if sent_at is None or now >= sent_at + CREATE_WAIT else sent_at + CREATE_WAIT
 
 
 def gone(row: Property) -> Plan:
-    """Keep our values of a property that the platform no longer has."""
+    """Keep our values of a property that the platform no longer has; mark it as gone."""
     text = "the platform has no such property any more; an edit creates it again"
     columns = {
         **_due(EarlierCalls(), None),
@@ -359,7 +359,7 @@ def gone(row: Property) -> Plan:
 
 
 def _due(earlier: EarlierCalls, at: datetime | None) -> Columns:
-    """Return when the row is due: at that time, else for its verifying read, else never."""
+    """Return when the row is due: at `at`, else for its verifying read, else never."""
     watched = at is None and earlier.verify_at is not None
     return {
         "due_at": earlier.verify_at if at is None else at,
@@ -376,19 +376,19 @@ def _taken_back(earlier: EarlierCalls, call: CallState) -> Columns:
 
 
 def _unsaid(row: Property, rest: Patch) -> dict[str, str]:
-    """Return for each leaf that is left why no PATCH can express it."""
+    """Return why no PATCH can express each leaf that is left."""
     return {path: cannot_say(row, path) for path in sorted(set(rest.unsendable) - READ_ONLY)}
 
 
 def with_columns(row: Property, columns: Mapping[str, Any]) -> Property:
-    """Return the row with these columns set; `copy.copy` and `setattr` take ten times as long."""
+    """Return the row with these columns set. `copy.copy` and `setattr` take ten times as long."""
     merged = Property.__new__(Property)
     merged.__dict__.update(row.__dict__, **columns)
     return merged
 
 
 def changed(row: Property, columns: Columns) -> Columns:
-    """Leave out columns that the row has already, but not `due_at`, which others write too."""
+    """Leave out columns that the row has already, except `due_at`, which others write too."""
     return {
         name: value
         for name, value in columns.items()

@@ -1,8 +1,8 @@
-"""One due property becomes the smallest PATCH (§4.6, I1 to I4).
+"""Push one due property as the smallest PATCH (§4.6, I1 to I4).
 
-Read, reconcile, record in flight, PATCH, reconcile the answer, settle. There is no HTTP inside a
-transaction. Each write needs the lease, and a push ends only the revision that it has read, so an
-edit that came meanwhile stays due.
+Read, reconcile, record in flight, PATCH, reconcile the answer, settle. No HTTP call happens inside
+a transaction. Each write needs the lease, and a push ends only the revision that it has read, so a
+property that was edited in between stays due.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from properties.push.plan import (
     Sent,
 )
 
-KNOWN_FOR = timedelta(seconds=0.1)  # then another worker may have been told to pause
+KNOWN_FOR = timedelta(seconds=0.1)  # after that, another worker may have paused the workspace
 
 
 def push(
@@ -48,15 +48,15 @@ def push(
     """Read, merge, record, PATCH and settle one claimed property.
 
     Returns:
-        what happened; `PUT_BACK` when no call that changes something may be begun (I11, I13).
+        the outcome; `PUT_BACK` if no call that changes something may begin (I11, I13).
 
     Raises:
-        LeaseLost: another worker holds the row now, and nothing more was written.
+        LeaseLost: another worker holds the row now; nothing more was written.
     """
     holder, now = Holder(claim, workspace.outgoing_kinds, clock), clock()
     found = plan.with_columns(claim.row, claim.found)
     earlier = plan.earlier_calls(found, abandoned=claim.abandoned, now=now)
-    if claim.abandoned:  # whatever becomes of this push
+    if claim.abandoned:  # stored first, whatever the outcome of this push
         holder.write(verify_at=earlier.verify_at)
     if waits_for_parent(claim.row):
         return holder.end(plan.waits(now + PARENT_WAIT, WaitReason.PARENT))
@@ -67,13 +67,13 @@ def push(
     except RejectedError as error:
         return one.refused(error)
     except (TransientError, AuthError, NotFoundError) as error:
-        # NotFoundError: it was there when we read it, and the next read says what to do.
+        # NotFoundError: the property was there when we read it. The next read decides.
         return one.delayed(error)
 
 
 @dataclass
 class _Push:
-    """One push in progress; `call` says how far the call has come that changes the platform."""
+    """One push in progress; `call` is the progress of the call that changes the platform."""
 
     holder: Holder
     workspace: Workspace
@@ -82,7 +82,7 @@ class _Push:
     call: CallState = CallState.UNSENT
 
     def __post_init__(self) -> None:
-        self.known_at = self.clock()  # whether the workspace pauses
+        self.known_at = self.clock()  # when the pause of the workspace was last read
 
     @property
     def row(self) -> Property:
@@ -90,7 +90,7 @@ class _Push:
         return self.holder.row
 
     def run(self, client: Client) -> PushOutcome:
-        """Push the row to its end; errors of a call are raised."""
+        """Push the row to its end; raise the errors of a call."""
         if self._must_read():
             found = read(client, self.row)
             if found.document is None:
@@ -114,12 +114,12 @@ class _Push:
             or row.platform_id is None
             or self.earlier.must_verify
             or is_unread(row, self.workspace.restored_at)
-            # With nothing to send it was made due for a read: by a walk, a check, a person.
+            # A row with nothing to send was made due for a read by a walk, a check or a person.
             or not smallest_patch(row, inflight=self.earlier.pending).parts
         )
 
     def _reconcile(self, document: Document | None) -> Plan:
-        """Write what the platform holds, and in the same write what we shall send (I2, I4)."""
+        """Write what the platform holds and, in the same write, what we shall send (I2, I4)."""
         policy, now = self.workspace.conflict_policy, self.clock()
         has_time = not self._must_stop(MARGIN)
         return self.holder.write_plan(
@@ -135,7 +135,7 @@ class _Push:
         )
 
     def _create(self, client: Client) -> PushOutcome:
-        """Create a property that a read has not found, and never twice (I8)."""
+        """Create a property that a read did not find, and never twice (I8)."""
         if until := plan.unclear_until(self.row, now=self.clock()):
             return self.holder.end(plan.waits(until, WaitReason.CREATION))
         if self._must_stop(MARGIN):
@@ -171,7 +171,7 @@ class _Push:
         sent = Sent(patch.parts, merge.leaves(self.row.desired), columns)
         document = kept(answer) if isinstance(answer.document, dict) else None
         is_answer = sent.is_shown_by(document)
-        if not is_answer:  # only a read can show what became of it
+        if not is_answer:  # only a read can show the result
             document = read(client, self.row).document
         if document is None:
             what = f"{method} answered {answer.status}, and no read finds the property"
@@ -184,7 +184,7 @@ class _Push:
         )
 
     def _must_stop(self, needs: timedelta = DEADLINE) -> bool:
-        """Tell whether no call may begin: in a pause (I11), or with too little lease left (I13)."""
+        """Return whether no call may begin: a pause (I11), or too little lease left (I13)."""
         now = self.clock()
         if now - self.known_at > KNOWN_FOR:
             self.workspace.refresh_from_db(fields=["paused_until"])
@@ -195,14 +195,14 @@ class _Push:
         return self.holder.end(plan.put_back(self.earlier, now=self.clock()))
 
     def refused(self, error: RejectedError) -> PushOutcome:
-        """End a row that the platform refused."""
+        """End the push of a row that the platform refused."""
         now = self.clock()
         return self.holder.end(
             plan.refused(self.row, error, earlier=self.earlier, call=self.call, now=now)
         )
 
     def delayed(self, error: TransientError | AuthError | NotFoundError) -> PushOutcome:
-        """End a row at which a call failed that may succeed later."""
+        """End the push of a row after a call failed that may succeed later."""
         now, workspace = self.clock(), self.workspace
         return self.holder.end(
             plan.delayed(

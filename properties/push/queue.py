@@ -1,4 +1,4 @@
-"""What the workers do for properties: push those that are due, several at a time."""
+"""The queue of properties: workers push the due properties, several at a time."""
 
 from collections.abc import Sequence
 
@@ -29,5 +29,5 @@ PROPERTIES = RowQueue(
     record=foreseen,
     columns=NEEDED,
     urgent="is_urgent",
-    leave=2,  # for the placing of orders, and for the reads of orders, lists and the webhook
+    leave=2,  # slots free for the placing of orders, and for reads of orders, lists and the webhook
 )

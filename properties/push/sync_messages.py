@@ -1,7 +1,7 @@
-"""The messages about a property: its state once a push has ended.
+"""The messages about a property: its state after a push has ended.
 
-A row stores what was reported last, so each state of a revision is reported once, however often it
-is read. What a dead worker did not report, the next end of a push reports.
+A row stores what was reported last, so each state of a revision is reported once, even if it is
+read often. If a worker dies before it reports a state, the end of the next push reports it.
 """
 
 from collections.abc import Collection
@@ -21,13 +21,13 @@ KINDS = (
     MessageKind(REFUSED, "A property, or a part of it, waits for a person"),
     MessageKind(CONFLICT, "Both sides changed a field of a property, and a person decides"),
 )
-PROBLEMS = 50  # that a message names
+PROBLEMS = 50  # problems that a message names
 # Not reported: the push has not ended, or nothing of the property is on the platform.
 _UNDER_WAY = (SyncState.PENDING, SyncState.PUSHING, SyncState.NEVER_PUSHED)
 
 
 def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
-    """Return the message about a row as it will be; None if it is not wanted or was sent."""
+    """Return the message about a row with its new columns; None if not wanted or already sent."""
     if not wanted or (state := row.state_at(now)) in _UNDER_WAY:
         return None
     kind = {SyncState.IN_SYNC: IN_SYNC, SyncState.CONFLICT: CONFLICT}.get(state, REFUSED)
@@ -48,16 +48,16 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
 
 
 def _words(kind: str, problem: Problem) -> str:
-    """Return the text about a field: the platform's message, but no value of either side."""
+    """Return the text about a field: the platform's message, and no value of either side."""
     known = ProblemKind(kind)
     return str(explain(problem))[:500] if known is ProblemKind.REFUSED else str(known.label)
 
 
 def mark(state: str, row: Property) -> str:
-    """Return what a row stores of the last message."""
+    """Return the mark of a message, which the row stores."""
     return f"{state} {row.revision}"
 
 
 def tell(row: Property, message: Message, *, now: datetime) -> None:
-    """Put the message into the outbox; inside the transaction that ends the push."""
+    """Put the message into the outbox, inside the transaction that ends the push."""
     outbox.tell(row.workspace_id, [message.kind], lambda: [message], now=now)

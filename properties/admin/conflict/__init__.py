@@ -1,1 +1,1 @@
-"""Fields that both sides changed: their list, and the one page on which they are decided."""
+"""The list of conflicts, and the page that decides them."""

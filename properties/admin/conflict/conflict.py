@@ -1,4 +1,4 @@
-"""Fields that both sides changed: the open questions, and how the others were answered."""
+"""The list of conflicts: the open ones, and how the others were decided."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -40,7 +40,7 @@ CHANGED = "Something has changed since. This is how it is now: check it, then de
 
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnlyAdmin):
-    """All three values of each, for ever: nobody's edit disappears without a trace (I4)."""
+    """Shows all three values of each conflict; no conflict is ever deleted (I4)."""
 
     workspace_path = "real_estate_property__workspace"
     empty = Empty(
@@ -67,7 +67,7 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:
-        """Show the property and the field; lead to where it is decided, or to the property."""
+        """Show the property and the field, with a link to the decision or to the property."""
         text = f"{conflict.reference or 'without reference'}: {label(conflict.path)}"
         return link(_page_of(conflict), text)
 
@@ -77,7 +77,7 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     @display(description="decision", ordering="decision")
     def decision_(self, conflict: Conflict) -> SafeString:
-        """Show whose value stands, and who ended it."""
+        """Show whose value is used, and who ended the conflict."""
         decided = Decision(conflict.decision)
         state = badge(decided.label, TONES.get(decided, "muted"))
         return two_lines(state, conflict.who) if conflict.who else state
@@ -99,7 +99,7 @@ class ConflictAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Lead to where it is decided, or to its property: a conflict has no page of its own."""
+        """Redirect to the decision or the property, because a conflict has no page of its own."""
         conflict = self.get_object(request, object_id)
         if conflict is None:
             response: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
@@ -136,7 +136,7 @@ class ConflictAdmin(ReadOnlyAdmin):
         return page(self, request, "properties/decide.html", context)
 
     def _decided(self, request: HttpRequest, shown: QuerySet[Conflict], made: list[Choice]) -> bool:
-        """Decide the choices; False if the person has to look at the page again first."""
+        """Decide the choices; return False if the person must check the page again first."""
         others = list(shown.exclude(decision=Decision.OPEN).order_by("path"))
         for conflict in others:
             messages.warning(request, ended(conflict))
@@ -158,13 +158,13 @@ class ConflictAdmin(ReadOnlyAdmin):
 
 
 def _differing(conflict: Conflict) -> list[str]:
-    """Return in one line what only we and what only they have."""
+    """Return the parts that differ of our value and of theirs, each in one line."""
     found = worded_change(conflict.path, conflict.ours, conflict.theirs)
     return [text.replace("\n", ", ") for text in found]
 
 
 def _page_of(conflict: Conflict) -> str:
-    """Return the page that decides it; once it is decided, the page of its property."""
+    """Return the page that decides the conflict; after the decision, the page of its property."""
     key = conflict.real_estate_property_id
     return page_at("properties.property", key) if conflict.decision else _decision_page(key)
 
@@ -174,7 +174,7 @@ def _decision_page(property_id: int) -> str:
 
 
 def _next_page(shown: QuerySet[Conflict]) -> str:
-    """Return where a decision leads: what is still open of one property, else it; or the list."""
+    """Return the next page: open conflicts of the one property, the property, or the list."""
     key, *others = set(shown.values_list("real_estate_property_id", flat=True))
     if others:
         return list_of("properties.conflict")

@@ -41,7 +41,7 @@ class Choice:
     """One open conflict, and the side that was chosen for each member so far ("" for none).
 
     Attributes:
-        is_changed: the values are others than those that the person saw.
+        is_changed: the values have changed since the person saw them.
     """
 
     conflict: Conflict
@@ -51,7 +51,7 @@ class Choice:
 
     @property
     def answer(self) -> Resolution | None:
-        """What the choice decides; None while a member is open."""
+        """The decision of this choice; None while a member is open."""
         if "" in self.sides:
             return None
         sides = zip(self.members, self.sides, strict=True)
@@ -60,7 +60,7 @@ class Choice:
 
 
 def open_conflicts(rows: QuerySet[Conflict]) -> list[Conflict]:
-    """Return the open ones by property; one more than a page takes, if there are more."""
+    """Return the open conflicts by property; at most one more than a page shows."""
     found = rows.filter(decision=Decision.OPEN).order_by("real_estate_property_id", "path")
     return list(found[: MOST + 1])
 
@@ -97,7 +97,7 @@ def digest(conflict: Conflict) -> str:
 
 
 def ended(conflict: Conflict) -> str:
-    """Return in words how a conflict that the page showed was decided since."""
+    """Return in words how a conflict of the page was decided in between."""
     name = label(conflict.path)
     if conflict.decision == Decision.AGREED:
         return f"{name}: both sides agree by now ({conflict.who})."
@@ -126,7 +126,7 @@ def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
 
 
 def cases(made: list[Choice], now: datetime) -> list[dict[str, Any]]:
-    """Return the conflicts of each property for the page, and what the choices lead to."""
+    """Return the conflicts of each property for the page, and the result of the choices."""
     rows = Property.objects.in_bulk({one.conflict.real_estate_property_id for one in made})
     grouped = groupby(made, key=lambda one: one.conflict.real_estate_property_id)
     return [_case(rows[key], list(some), now) for key, some in grouped]
@@ -179,7 +179,7 @@ def _member(member: Member, name: str, chosen: str) -> dict[str, Any]:
 
 
 def _result(row: Property, made: list[Choice]) -> dict[str, Any]:
-    """Return the values that the complete choices lead to, and the next call."""
+    """Return the values that result from the complete choices, and the next call."""
     following = conflicts.next_call(row, [answer for choice in made if (answer := choice.answer)])
     faulty = {fault.path: fault.message for fault in following.faults}
     return {
@@ -191,7 +191,7 @@ def _result(row: Property, made: list[Choice]) -> dict[str, Any]:
 
 
 def _outcomes(made: list[Choice], faulty: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Yield for each conflict with a choice the value that it gets, and on which side."""
+    """Yield the resulting value of each conflict with a choice, and which side gets it."""
     for choice in made:
         path, answer, total = choice.conflict.path, choice.answer, len(choice.sides)
         if answer:

@@ -1,4 +1,4 @@
-"""Feeds by upload: handed in here, read and imported by a worker (`properties.imports.job`)."""
+"""The import of uploaded feeds; a worker reads and imports them (`properties.imports.job`)."""
 
 import csv
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ from properties.models import Import, Sender
 
 
 class UploadForm(ModelForm):
-    """The file, and where it goes."""
+    """The form of an upload: the file, its workspace and its sender."""
 
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget,
@@ -106,7 +106,7 @@ class ImportAdmin(ReadOnlyAdmin):
     }
     actions = ("release", "cancel")
     actions_list = ("hand_in",)
-    show_add_link = False  # a button with words stands there
+    show_add_link = False  # a button with words replaces it
 
     class Media:
         css = {"all": ("properties/import.css",)}
@@ -114,14 +114,14 @@ class ImportAdmin(ReadOnlyAdmin):
 
     # --- who may what ---
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """An import changes properties: both permissions are needed."""
+        """Require both permissions, because an import changes properties."""
         user = request.user
         return user.has_perm("properties.add_import") and user.has_perm(
             "properties.change_property"
         )
 
     def has_act_permission(self, request: HttpRequest) -> bool:
-        """Who may hand in a file may release and cancel it."""
+        """Allow a person who may upload a file to release and cancel it."""
         return self.has_add_permission(request)
 
     # --- the list ---
@@ -130,7 +130,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @display(description="records")
     def outcome(self, row: Import) -> str:
-        """Show what was done, or would be."""
+        """Show the result, or the expected result."""
         summary = row.summary
         counts = [f"{count(summary, name)} {name}" for name in OUTCOMES if count(summary, name)]
         return ", ".join(counts) or EMPTY
@@ -144,12 +144,12 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @action(description="Import a feed", permissions=["add"])
     def hand_in(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the form."""
+        """Redirect to the form."""
         return HttpResponseRedirect(reverse("admin:properties_import_add"))
 
     @action(description="Import", permissions=["act"])
     def release(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
-        """Let a worker import what was looked at (POST only)."""
+        """Release the previewed imports, so that a worker imports them (POST only)."""
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
         waiting = [row.pk for row in chosen if row.state == Import.State.PREVIEWED]
         actor = cast("AbstractBaseUser", request.user)
@@ -163,7 +163,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @action(description="Cancel", permissions=["act"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
-        """End what has not ended; what was imported stays (POST only)."""
+        """Cancel the imports that have not ended; imported records stay (POST only)."""
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
         running = [row.pk for row in chosen if row.state in Import.OPEN]
         cancelled = upload.cancel(chosen, now=timezone.now())
@@ -191,7 +191,7 @@ class ImportAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Call it what it is, and offer one button."""
+        """Set the title of the page."""
         context = (extra_context or {}) | {"title": "Import a feed"}
         return super().add_view(request, form_url, context)
 
@@ -224,11 +224,11 @@ class ImportAdmin(ReadOnlyAdmin):
         ]
 
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return where it stands as JSON."""
+        """Return the progress as JSON."""
         return JsonResponse(progress(self._seen(request, pk), timezone.now()))
 
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Keep which column is which, and have the file looked at anew."""
+        """Store the meaning of the columns, and have the file previewed again."""
         row = self._seen(request, pk)
         if not self._may_map(request):
             raise PermissionDenied
@@ -251,12 +251,12 @@ class ImportAdmin(ReadOnlyAdmin):
         return response
 
     def refused_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return the refused records as CSV: an attachment, and no cell of it a formula."""
+        """Return the refused records as a CSV attachment in which no cell is a formula."""
         row = self._seen(request, pk)
         summary = row.summary
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="refused-{row.pk}.csv"'
-        response.write("\ufeff")  # Excel knows UTF-8 by it
+        response.write("\ufeff")  # Excel recognizes UTF-8 by it
         writer = csv.writer(response)
         writer.writerow(["record", "reference", "reasons"])
         refused = summary.get("refused", [])
@@ -269,13 +269,13 @@ class ImportAdmin(ReadOnlyAdmin):
         return response
 
     def _may_map(self, request: HttpRequest) -> bool:
-        """The columns are kept with a sender: who may say them may change senders, too (S17)."""
+        """Require the permission to change senders, because a sender stores the columns (S17)."""
         return self.has_act_permission(request) and request.user.has_perm(
             "properties.change_sender"
         )
 
     def _seen(self, request: HttpRequest, pk: int) -> Import:
-        """Return a row of those that this user sees."""
+        """Return an import that this user may see, or raise 404."""
         row: Import | None = self.get_queryset(request).filter(pk=pk).first()
         if row is None or not self.has_view_permission(request, row):
             raise Http404

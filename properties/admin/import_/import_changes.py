@@ -1,4 +1,4 @@
-"""What an import changes, or would change: old to new for each field, in pages."""
+"""The changes of an import, or of its preview: old and new value of each field, in pages."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ FOLDED = 20  # a record with more of them is folded
 
 
 def changed_part(summary: Summary, asked: str) -> dict[str, Any] | None:
-    """Return the changed records of one page; None where there are none.
+    """Return the changed records of one page; None if there are none.
 
     Args:
-        asked: the number of the page as the address has it.
+        asked: the number of the page, as in the address.
     """
     kept = summary.get("differences", [])
     if not kept:

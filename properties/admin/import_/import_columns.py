@@ -1,4 +1,4 @@
-"""Which column of a foreign table is which: proposed in its preview, said by a person."""
+"""The columns of a foreign table: the preview proposes their meaning, a person corrects it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LANGUAGES = ("de", "fr", "it", "en")
 
 
 def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
-    """Return what a person may correct before the import; None where there is nothing.
+    """Return the columns that a person may correct before the import; None if there are none.
 
     Args:
         row: annotated with `sender_name`.
@@ -38,7 +38,7 @@ def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
 
 
 def answer_of(row: Import, posted: QueryDict) -> TableMapping:
-    """Return what was posted for the columns that the page has shown."""
+    """Return the posted values for the columns that the page showed."""
     heading = row.preview.get("heading") or ["", 0, []]
     said = {
         name: posted.get(f"column-{number}", "").strip()

@@ -1,4 +1,4 @@
-"""What the page of an upload shows: how far it is, what it did, and what a person must do."""
+"""The page of an import: its progress, its result, and what a person must do."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ TONES = {
     State.FAILED: "danger",
 }
 SHOWN = 200  # refusals on the page; the list to download has all that are kept
-LATE = timedelta(seconds=15)  # three ticks: who waits longer waits for a worker that is not there
+LATE = timedelta(seconds=15)  # three ticks: after a longer wait, no worker is running
 OUTCOME_TONES = {"new": "good", "changed": "info", "unchanged": "muted", "refused": "danger"}
 
 
@@ -35,7 +35,7 @@ def badge_of(row: Import) -> SafeString:
 
 
 def progress(row: Import, now: datetime) -> dict[str, Any]:
-    """Return what the page asks for every second.
+    """Return the progress, which the page requests every second.
 
     Returns:
         "state"; "done" of "total" records, None as long as they are counted; "text" for a person.
@@ -66,7 +66,7 @@ def _progress_text(row: Import, now: datetime) -> str:
 def import_page(
     row: Any, *, may_act: bool, may_map: bool, now: datetime, page: str = ""
 ) -> dict[str, Any]:
-    """Return what the template needs besides Django's own.
+    """Return the values that the template needs besides Django's own.
 
     Args:
         row: annotated with `workspace_slug`, `sender_name`, `uploader` and `releaser`.
@@ -122,7 +122,7 @@ SAYS = {
 
 
 def _says(row: Import) -> str:
-    """Say in a sentence what happened and what comes next."""
+    """Return a sentence about what happened and what comes next."""
     taken = accepted(row.report)
     if row.state == State.PREVIEWED and not accepted(row.preview):
         if row.preview.get("heading"):

@@ -1,4 +1,4 @@
-"""Push or read many properties: the plan before, the progress after."""
+"""The pages to push or read many properties: the plan, then the progress."""
 
 from typing import Any, cast
 
@@ -33,13 +33,13 @@ NOTHING = "Nothing to send"
 
 
 def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse:
-    """Remember the selection and lead to its plan; nothing is due yet."""
+    """Store the selection and redirect to its plan; nothing is due yet."""
     actor = cast("AbstractBaseUser", request.user)
     return HttpResponseRedirect(_page(batches.choose(rows, kind, actor=actor, now=timezone.now())))
 
 
 def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpResponse:
-    """Show the plan; confirm it (POST); show how far it is."""
+    """Show the plan, confirm it (POST), or show the progress."""
     batch = _batch(request, batch_id)
     if request.method == "POST":
         if not admin.has_change_permission(request):
@@ -59,7 +59,7 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
 
 
 def batch_progress(request: HttpRequest, batch_id: int) -> HttpResponse:
-    """Return what the page of a running batch asks for once a second."""
+    """Return the progress, which the page of a running batch requests every second."""
     batch = _batch(request, batch_id)
     context = {"batch": batch, **_progress(batch)}
     return render(request, "properties/batch_live.html", context)
@@ -77,7 +77,7 @@ def _batch(request: HttpRequest, batch_id: int) -> Batch:
 
 
 def _is_within(person: Person, batch: Batch) -> bool:
-    """Tell whether this person sees each of its properties: the figures count all of them."""
+    """Return whether this person sees each of its properties: the figures count all of them."""
     every = batch.properties.all()
     seen = within(person, every)
     return seen is every or seen.count() == every.count()

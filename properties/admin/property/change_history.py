@@ -35,9 +35,9 @@ class Entry:
     """One change in words.
 
     Attributes:
-        since: the value that stands there now, where it is another than the change set.
-        undo: where the undo is posted to; "" where there is nothing to undo.
-        fields: of a creation, each field that it set.
+        since: the current value, if it differs from the one that the change set.
+        undo: the address of the undo; "" if there is nothing to undo.
+        fields: each field that a creation set.
     """
 
     when: SafeString | str
@@ -87,7 +87,7 @@ def _with_undo(entry: Entry, change: Change, current: Any) -> Entry:
 
 
 def _address(change: Change) -> str:
-    """Return where the undo of one field is posted to; a creation has many."""
+    """Return the address of the undo of one field; a creation has one for each field."""
     keys = [change.real_estate_property_id, change.pk]
     query = urlencode({"field": change.path})
     return f"{reverse('admin:properties_property_undo', args=keys)}?{query}"
@@ -126,7 +126,7 @@ def _numbers(page: Page[Change]) -> list[int | str]:
 def undo_change(
     admin: ModelAdmin, request: HttpRequest, row: Property, change_id: int
 ) -> HttpResponse:
-    """Undo a change (POST); where another value stands there by now, show it and ask first."""
+    """Undo a change (POST); if the field has another value now, show it and ask first."""
     found = Change.objects.filter(pk=change_id, real_estate_property=row).first()
     change = found and (found.part(request.GET.get("field", "")) if found.is_creation else found)
     if change is None or not can_undo(change):

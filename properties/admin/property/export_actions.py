@@ -1,4 +1,4 @@
-"""The chosen properties as a file: the writers of `manage.py export_properties`, streamed."""
+"""The export of the chosen properties, streamed by the writers of `export_properties`."""
 
 import tempfile
 import time
@@ -28,7 +28,7 @@ SHOWN = 5  # lines of what a format cannot hold
 
 
 class ExportActions:
-    """What the list of properties offers for its selection; whoever sees it may take it away."""
+    """The export actions of the list, for each person who may view the properties."""
 
     @action(description="Export as CSV", permissions=["view"])
     def export_csv(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
@@ -52,13 +52,13 @@ EXPORTS = ("export_csv", "export_xlsx", "export_json")
 def export(
     request: HttpRequest, chosen: QuerySet[Property], suffix: str, *, patience: float = PATIENCE
 ) -> StreamingHttpResponse | None:
-    """Write what was chosen; what takes longer than `patience` seconds is sent meanwhile.
+    """Write the chosen properties; after `patience` seconds, send while the rest is written.
 
-    What the format could not hold is shown on the next page. An export that takes long cannot show
-    it, since its answer has begun by then, and says so.
+    The next page shows what the format could not hold. A slow export cannot show it, because its
+    answer has begun by then, and a message says so.
 
     Returns:
-        the file, or None where there is only a message.
+        the file, or None if there is only a message.
     """
     slugs = sorted(set(chosen.order_by().values_list("workspace__slug", flat=True).distinct()))
     if len(slugs) != 1:  # references are unique within a workspace only
@@ -90,7 +90,7 @@ def export(
 def _follow(
     draft: tempfile.TemporaryDirectory[str], path: Path, steps: Iterator[Written]
 ) -> Iterator[bytes]:
-    """Yield the file while the rest of it is written, in memory never more than a piece."""
+    """Yield the file while the rest is written, with at most one piece in memory."""
     with draft, path.open("rb") as file:
         for _ in steps:
             yield from iter(lambda: file.read(1 << 16), b"")

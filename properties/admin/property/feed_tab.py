@@ -1,4 +1,4 @@
-"""What the last feed said of a property and no field takes: addresses as links, the rest named."""
+"""The values of the last feed that have no field: addresses as links, others as text."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Said = tuple[str, Any]  # the path in the feed, and the value there
 
 
 class FromFeed(NamedTuple):
-    """The addresses and the other values, and how many of each are not among them."""
+    """The addresses and other values to show, and the numbers of those that are not shown."""
 
     addresses: list[SafeString]
     more_addresses: int
@@ -32,7 +32,7 @@ class FromFeed(NamedTuple):
 
 
 def from_feed_section(row: Property) -> list[Section]:
-    """Return the tab with what the feed said besides, if it said anything."""
+    """Return the tab with the values of the feed that have no field, if there are any."""
     if not row.leftover:
         return []
     shown = from_feed(row.leftover)
@@ -44,9 +44,9 @@ def from_feed_section(row: Property) -> list[Section]:
 
 
 def from_feed(leftover: dict[str, Any]) -> FromFeed:
-    """Return what is to be shown of the values of a feed; nothing of it is loaded.
+    """Return the values of a feed to show. No address is loaded.
 
-    An address is what begins with http:// or https:// (S18); all else is text.
+    A value that begins with http:// or https:// is an address (S18). All others are text.
     """
     addresses: list[Said] = []
     values: list[Said] = []
@@ -67,7 +67,7 @@ def _natural(path: str) -> list[str]:
 
 
 def _parts(path: str, value: Any) -> Iterator[Said]:
-    """Yield a value by its items, as deep as there are lists and addresses in it."""
+    """Yield the items of a value, as deep as it has lists and addresses."""
     if isinstance(value, list) and any(_holds(item) for item in value):
         for index, item in enumerate(value):
             yield from _parts(f"{path}[{index}]", item)
@@ -83,13 +83,13 @@ def _holds(value: Any) -> bool:
 
 
 def _address(value: Any) -> str:
-    """Return the address that a value is or names as its url; "" where there is none."""
+    """Return the address that a value is, or has as its url; "" if there is none."""
     text = value.get("url") if isinstance(value, dict) else value
     return text if isinstance(text, str) and is_web_address(text) else ""
 
 
 def _linked(path: str, value: Any) -> SafeString:
-    """Link an address under its title, with what else is said of it."""
+    """Return a link with its title and the other facts about it."""
     address, name = _address(value), last_label(path)
     others = dict(value) if isinstance(value, dict) else {}
     others.pop("url", None)

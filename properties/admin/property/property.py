@@ -1,4 +1,4 @@
-"""The list of properties, and the page of one: loads, calls `editing`, answers."""
+"""The list of properties and the page of one property, which calls `editing` to save."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -96,7 +96,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return shown
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Give the rows of the page their pictures, of all rows at one time."""
+        """Add the pictures of all rows of the page at one time."""
         page = super().get_changelist_instance(request)
         _give_pictures(page.result_list, request.user)
         return page
@@ -117,7 +117,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
 
     @display(description="Waits for a person")
     def waiting(self, row: Property) -> SafeString | str:
-        """Name the first field that waits, and how many there are."""
+        """Show the first field that waits, and the number of the others."""
         paths = sorted(row.blocked)
         if not paths:
             return EMPTY
@@ -140,7 +140,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return ask(request, queryset, Batch.Kind.READ)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Add what the other apps offer, as far as this person may do it (S17)."""
+        """Add the actions of the other apps that this person may do (S17)."""
         actions: dict[str, Any] = super().get_actions(request)
         for one in offered_actions(request.user):
             actions[one.name] = (_run(one), one.name, one.label_of_many)
@@ -150,12 +150,12 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Return the form of the catalog; for viewers one that cannot be typed into."""
+        """Return the form of the catalog; for viewers it is locked."""
         may_type = self.has_change_permission(request, obj) if obj else True
         return partial(PropertyForm, person=request.user, locked=not may_type)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave the fields to the form: its tabs come from the catalog."""
+        """Return no fields: the form gets its tabs from the catalog."""
         return [(None, {"fields": ()})]
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Property:
@@ -176,7 +176,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show or save the page; it is compared once more if somebody else was faster (I1)."""
+        """Show or save the page; compare again if somebody else was faster (I1)."""
         while True:
             try:
                 response: HttpResponse = super().changeform_view(
@@ -228,7 +228,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return HttpResponseRedirect("../change/")
 
     def live_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Return what moves on the page, for whoever may view the property (S17)."""
+        """Return the parts of the page that change by themselves, for each viewer (S17)."""
         row = self._row(request, object_id)
         may_change = self.has_change_permission(request, row)
         context = {
@@ -267,7 +267,7 @@ def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
 
 
 def _give_pictures(rows: Iterable[Any], user: Any) -> None:
-    """Set `picture` of each row to the address of its picture, "" where there is none.
+    """Set `picture` of each row to the address of its picture, "" if there is none.
 
     A constant number of queries, and only pictures that this person may see (S17).
     """

@@ -1,4 +1,4 @@
-"""What the list of properties can be narrowed to."""
+"""The filters of the list of properties."""
 
 from collections import Counter
 from typing import Any
@@ -18,7 +18,7 @@ MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 
 
 class StateFilter(ConditionFilter):
-    """By the state that the list shows; it is derived, so the annotation is asked."""
+    """Filters by the state that the list shows; it is derived, so this uses the annotation."""
 
     title = "state"
     parameter_name = "state"
@@ -26,7 +26,7 @@ class StateFilter(ConditionFilter):
 
 
 class ProblemFilter(DropdownFilter):
-    """By the field that waits for a person; only fields with a problem are offered."""
+    """Filters by the field that waits for a person; only fields with a problem are offered."""
 
     title = "field with a problem"
     parameter_name = "problem"
@@ -53,7 +53,7 @@ class ProblemFilter(DropdownFilter):
 
 
 class TypeFilter(ValueFilter):
-    """By the property type, in the values of the catalog; its column is a generated one."""
+    """Filters by the property type, with the values of the catalog and a generated column."""
 
     title = "type"
     parameter_name = "type"

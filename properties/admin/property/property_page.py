@@ -1,4 +1,4 @@
-"""What the templates of the page of a property need: of its form, and of what moves by itself."""
+"""The values for the templates of a property's page: its form, and the parts that change."""
 
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ from properties.models.property import ProblemKind
 
 
 def form_parts(form: PropertyForm) -> dict[str, Any]:
-    """Return what the template of the page needs of the form."""
+    """Return the values of the form that the template needs."""
     general = _bind(form)
     wrong = [tab for tab in form.tree if tab.error_count]
     return {
@@ -71,7 +71,7 @@ def _problems(form: PropertyForm) -> dict[str, list[str]]:
 
 
 def _question(question: Question, row: Any) -> dict[str, Any]:
-    """Return what the page asks about a field that somebody else changed meanwhile."""
+    """Return the question about a field that somebody else changed in between."""
     last = newer(row, question.leaf)
     return {
         "name": label(question.leaf),
@@ -95,7 +95,7 @@ def _question(question: Question, row: Any) -> dict[str, Any]:
 
 
 def moving_parts(row: Any, user: Any, now: datetime) -> dict[str, Any]:
-    """Return what the templates need of the state of a property, which moves by itself."""
+    """Return the state of a property for the templates; it changes without a reload."""
     return {
         "sync": sync_tab(row, now),
         "state": state_badge(row.sync_state),
@@ -108,12 +108,12 @@ def moving_parts(row: Any, user: Any, now: datetime) -> dict[str, Any]:
 
 
 def _sections(row: Any, user: Any, now: datetime) -> list[Section]:
-    """Return what the feed and the other apps say of a property to this person (S17)."""
+    """Return the sections of the feed and of the other apps that this person may see (S17)."""
     found = from_feed_section(row)
     found += [one for show in hooks.plugged().property_sections for one in show(row, now)]
     return [one for one in found if user.has_perm(one.permission)]
 
 
 def offered_actions(user: Any) -> list[PropertyAction]:
-    """Return what the other apps offer for properties, as far as this person may do it (S17)."""
+    """Return the actions of the other apps on properties that this person may do (S17)."""
     return [one for one in hooks.plugged().property_actions if user.has_perm(one.permission)]

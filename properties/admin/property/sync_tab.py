@@ -1,4 +1,4 @@
-"""What the tab "Sync" says: what differs, what would be sent, and what happened so far."""
+"""The tab "Sync": the differences, the next call, and the last changes and conflicts."""
 
 import json
 from datetime import datetime
@@ -39,7 +39,7 @@ def state_badge(state: str) -> SafeString:
 
 
 def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
-    """Collect the tab from the row and two bounded queries; the platform is not asked."""
+    """Return the tab from the row and two bounded queries, without a call to the platform."""
     call, parts = planned(row)
     differences = _differences(row, set(parts))
     leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
@@ -100,7 +100,7 @@ def _differences(row: Property, to_send: set[str]) -> list[dict[str, Any]]:
 
 
 def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeString:
-    """Say why a leaf is in the table."""
+    """Return the badge that explains why a leaf is in the table."""
     for kind, tone in (
         (ProblemKind.CONFLICT, "warning"),
         (ProblemKind.REFUSED, "danger"),
@@ -124,7 +124,7 @@ def _changes(row: Property) -> list[Entry]:
 
 
 def _ended_conflicts(row: Property) -> list[Conflict]:
-    """Return the newest; the open ones are among the differences."""
+    """Return the newest ended conflicts; the open ones are among the differences."""
     ended = Conflict.objects.exclude(decision=Conflict.Decision.OPEN)
     found = ended.filter(real_estate_property=row)
     return list(found.select_related("decided_by").order_by("-created_at", "-pk")[:NEWEST])

@@ -1,1 +1,1 @@
-"""Where feeds are fetched: the list, the form and how each source does."""
+"""The screens of the sources: the list, the form and the state of each source."""

@@ -1,4 +1,4 @@
-"""Where feeds are fetched: the schedule, the history, and what a person can do about it."""
+"""The list and the page of sources: schedule, history, and the actions of a person."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from properties.models.source import SignIn
 from properties.sources.address import parsed, shown
 from properties.sources.fetch.sftp import fingerprint
 
-SHOWN = 50  # looks on the page
+SHOWN = 50  # fetches on the page
 BESIDE = 5  # names of files beside a feed
 TONES = {
     Fetch.Outcome.UNCHANGED: "muted",
@@ -41,7 +41,7 @@ TONES = {
 
 
 def schedule_of(row: Source) -> str:
-    """Say when a source is fetched."""
+    """Return in words when a source is fetched."""
     if not row.is_enabled:
         return "Only when somebody asks"
     if row.daily_at is not None:
@@ -51,7 +51,7 @@ def schedule_of(row: Source) -> str:
 
 @admin.register(Source)
 class SourceAdmin(ScopedAdmin):
-    """A source is switched off and not deleted: its imports name it."""
+    """A source is switched off and never deleted, because its imports name it."""
 
     form = SourceForm
     empty = Empty(
@@ -80,7 +80,7 @@ class SourceAdmin(ScopedAdmin):
     changed = moment_column("last new feed", "changed_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Load everything but the secret, and whether there is one."""
+        """Load everything except the secret, and whether there is a secret."""
         flag = ExpressionWrapper(~Q(secret=""), output_field=BooleanField())
         rows: QuerySet[Any] = with_last_import(super().get_queryset(request))
         known: QuerySet[Any] = rows.annotate(has_secret=flag)
@@ -112,11 +112,11 @@ class SourceAdmin(ScopedAdmin):
 
     @method_decorator(sensitive_post_parameters("new_secret", "password"))
     def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
-        """Keep what is typed out of reports of errors."""
+        """Keep the typed secrets out of error reports."""
         return super().changeform_view(*args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Source, form: Any, change: bool) -> None:
-        """Write only what was changed here: workers write the other columns (rule 7)."""
+        """Write only the changed columns, because workers write the others (rule 7)."""
         columns = form.changed_columns()
         if not change:
             for name, value in columns.items():
@@ -146,18 +146,18 @@ class SourceAdmin(ScopedAdmin):
     # --- what a person does ---
     @action(description="Fetch now", permissions=["act"])
     def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Let a worker look at once, whatever was there before (POST only)."""
+        """Let a worker fetch at once, even if nothing has changed (POST only)."""
         return self._ask(request, queryset, "Fetched by hand.", is_asked=True)
 
     @action(description="Fetch, and take it even if much is missing", permissions=["act"])
     def fetch_all_the_same(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """The same, without the guard of full feeds (POST only)."""
+        """Fetch at once, without the guard of full feeds (POST only)."""
         text = "Fetched by hand, even if much is missing."
         return self._ask(request, queryset, text, is_asked=True, insists=True)
 
     @action(description="Forget the key of the server", permissions=["act"])
     def forget_key(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        """Take the next key that an SFTP server shows for its own (POST only)."""
+        """Forget the key of an SFTP server and accept its next one (POST only)."""
         text = "The key of the server was forgotten."
         return self._ask(request, queryset, text, is_asked=True, host_key="")
 

@@ -22,7 +22,7 @@ from properties.models.source import SignIn
 from properties.sources.address import Address, parsed
 
 _HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
-# What belongs to the request itself; another value would change what is asked, or of whom.
+# Headers of the request itself: another value would change its content or its target.
 _OURS = frozenset(
     {
         *("host", "connection", "content-length", "transfer-encoding", "accept-encoding"),
@@ -32,7 +32,7 @@ _OURS = frozenset(
 
 
 class Hidden(forms.CharField):
-    """What is typed and never shown again, not even after an error; a key has several lines."""
+    """A secret that is never shown again, even after an error; a key has several lines."""
 
     def __init__(self, **kwargs: Any) -> None:
         shown = {"rows": 2, "autocomplete": "off", "spellcheck": "false"}
@@ -45,7 +45,7 @@ class Hidden(forms.CharField):
 
 
 class SourceForm(ModelForm):
-    """Where the feed is, when it is fetched, and who is told."""
+    """The form of a source: where the feed is, when it is fetched, and who gets mail."""
 
     new_secret = Hidden(
         label="Password, token or key",
@@ -80,7 +80,7 @@ class SourceForm(ModelForm):
             self.fields["daily_at"].help_text = f"By the clock of the installation: {zone}."
 
     def clean_address(self) -> str:
-        """Refuse what is not an address, in words."""
+        """Refuse an invalid address, with the reason."""
         text = str(self.cleaned_data["address"]).strip()
         try:
             parsed(text)
@@ -89,16 +89,16 @@ class SourceForm(ModelForm):
         return text
 
     def clean_mail_to(self) -> str:
-        """Keep one address a line."""
+        """Return the addresses, one per line."""
         found = re.split(r"[,;\s]+", self.cleaned_data["mail_to"].strip())
         for one in filter(None, found):
             EmailValidator(f"{one} is not a mail address.")(one)
         return "\n".join(filter(None, found))
 
     def clean(self) -> dict[str, Any]:
-        """Demand one schedule, one way to sign in, and no stored password for another server.
+        """Require one schedule, one way to sign in, and no stored password for another server.
 
-        One's own password comes last: whoever may change a source decides where its secret goes.
+        The person's own password is checked last: a person who edits a source controls its secret.
         """
         data = super().clean() or {}
         for name, text in _sign_in_faults(data):
@@ -115,7 +115,7 @@ class SourceForm(ModelForm):
         return data
 
     def changed_columns(self) -> dict[str, Any]:
-        """Return the columns that a save writes: what was typed, and what follows from it."""
+        """Return the columns that a save writes: the typed values, and the columns they reset."""
         row, data = self.instance, self.cleaned_data
         names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
         columns = {name: getattr(row, name) for name in names}
@@ -139,7 +139,7 @@ class SourceForm(ModelForm):
 
 
 def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the field and the complaint for what cannot be sent as it was entered."""
+    """Yield field and message for each value that cannot be sent."""
     way, secret, name = data.get("sign_in"), data.get("new_secret") or "", data.get("header") or ""
     if way in (None, SignIn.PASSWORD):
         return

@@ -1,4 +1,4 @@
-"""How a source stands, for people: in its list, on its page, and on the overview."""
+"""The state of a source in words: for its list, its page, and the overview."""
 
 from datetime import datetime
 from typing import Any
@@ -21,11 +21,11 @@ REMEDIES = {
     WAITS: "Look at what it would change, and import it",
     AWAY: "Ask the sender, or expect it later",
 }
-Standing = tuple[str, str, str]  # what it is called, its tone, and why
+Standing = tuple[str, str, str]  # name, tone and reason
 
 
 def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
-    """Load the last import of each along with it, and never a secret (S5)."""
+    """Load each source with its last import, and never with a secret (S5)."""
     last = Import.objects.filter(source=OuterRef("pk")).order_by("-pk")
     return sources.defer("secret").annotate(
         sender_name=F("sender__name"),
@@ -36,7 +36,7 @@ def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
 
 
 def standing(row: Any, now: datetime) -> Standing:
-    """Return how a source stands; it has its last import with it."""
+    """Return the state of a source that was loaded with its last import."""
     is_away = source_times.is_away(row, now)
     first = "The first feed: look at it, and import it"
     found: list[tuple[bool, Standing]] = [
@@ -53,7 +53,7 @@ def standing(row: Any, now: datetime) -> Standing:
 
 
 def state_badge(row: Any, now: datetime) -> SafeString:
-    """Show how a source stands."""
+    """Return the badge of a source."""
     name, tone, _ = standing(row, now)
     return badge(name, tone)
 
