@@ -9,7 +9,7 @@ from properties.models.change import Origin
 
 
 class Conflict(models.Model):
-    """One conflict. It is never deleted, so that no edit disappears without a trace (I4)."""
+    """One conflict. Only the removal of a duplicate mirror deletes it (I4)."""
 
     class Decision(models.TextChoices):
         """Whose value is used."""
