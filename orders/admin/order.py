@@ -115,11 +115,11 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="appointment")
     def appointment(self, order: Order) -> SafeString | str:
-        """Show the earliest appointment of an assignment that has not ended."""
+        """Show the earliest appointment of an assignment that has not ended or been withdrawn."""
         moments = [
-            assignment.scheduled_at
-            for assignment in order.assignments.all()
-            if assignment.scheduled_at and assignment.status not in ASSIGNMENT_TERMINAL
+            one.scheduled_at
+            for one in order.assignments.all()
+            if one.scheduled_at and not one.withdrawn_at and one.status not in ASSIGNMENT_TERMINAL
         ]
         return moment(min(moments, default=None), timezone.now())
 

@@ -65,6 +65,14 @@ def test_a_row_tells_order_reference_property_status_work_and_appointment(main, 
         assert shown in text
 
 
+def test_an_appointment_that_the_platform_withdrew_is_not_in_the_list(main, boss):
+    order, soon = make_order(main), timezone.now() + timedelta(hours=3, minutes=1)
+    make_assignment(order, "gone", scheduled_at=soon, withdrawn_at=NOW)
+    make_assignment(order, "stays", scheduled_at=soon + timedelta(hours=2))
+    text = boss.get(LIST).content.decode()
+    assert ("in 3 h" in text, "in 5 h" in text) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("status", "badge"),
     [
