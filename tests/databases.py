@@ -3,6 +3,7 @@
 They are copies of the suite's own, taken before its first test: to migrate anew takes seconds.
 """
 
+import functools
 import hashlib
 import os
 import uuid
@@ -42,7 +43,8 @@ class SqliteOrigin:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob("*.sqlite3"):
-            old.unlink(missing_ok=True)
+            if old != path:  # else it is that of another worker of this run, who may be reading it
+                old.unlink(missing_ok=True)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(self.image)
         Path(file.name).replace(path)
@@ -85,6 +87,7 @@ class PostgresqlOrigin:
 Origin = SqliteOrigin | PostgresqlOrigin
 
 
+@functools.cache
 def migrated_image() -> Path:
     """Return where the image of a migrated SQLite database is saved between two runs.
 
