@@ -80,12 +80,12 @@ def choices(found: Iterable[Conflict], posted: QueryDict) -> list[Choice]:
     made = []
     for conflict in found:
         members = conflicts.members(conflict)
-        is_changed = posted.get(f"{SEEN}{conflict.pk}", digest(conflict)) != digest(conflict)
-        sides = [
-            side if not is_changed and side in SIDES else ""
-            for n in range(len(members))
-            for side in [every if every in SIDES else posted.get(_input(conflict, n), "")]
-        ]
+        is_changed = posted.get(f"{SEEN}{conflict.pk}") not in (None, digest(conflict))
+        if every in SIDES:
+            chosen = [every] * len(members)
+        else:
+            chosen = [posted.get(_input(conflict, n), "") for n in range(len(members))]
+        sides = [side if side in SIDES and not is_changed else "" for side in chosen]
         made.append(Choice(conflict, members, sides, is_changed))
     return made
 
