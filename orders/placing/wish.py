@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -60,22 +61,34 @@ def prepare(
         created_at=now,
     )
     if is_on_platform(mine):
-        columns = session.open_session(placement)
-        opened = columns["session_id"]
-        offered = session.offered_products(workspace, opened)
-        picked = chosen_products(offered, products)
-        columns |= {"offered": offered, "products": picked}
-        columns |= session.read_options(workspace, opened, picked)
-        columns["instructions"] = chosen_instructions(columns["options"], chosen)
+        columns = _of_session(placement, products, chosen)
     else:
-        named = Counter(products)
-        columns = {
-            "products": [{"id": one, "product": one, "quantity": named[one]} for one in named],
-            "instructions": {part: key for part, key in chosen.items() if key is not None},
-        }
+        columns = _by_name(products, chosen)
     for column, value in columns.items():
         setattr(placement, column, value)
     return placement
+
+
+def _of_session(
+    placement: Placement, products: Sequence[str], instructions: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Open a session, and return its columns with the choices found in its offer."""
+    columns = session.open_session(placement)
+    workspace, opened = placement.workspace, columns["session_id"]
+    offered = session.offered_products(workspace, opened)
+    picked = chosen_products(offered, products)
+    columns |= {"offered": offered, "products": picked}
+    columns |= session.read_options(workspace, opened, picked)
+    return columns | {"instructions": chosen_instructions(columns["options"], instructions)}
+
+
+def _by_name(products: Sequence[str], instructions: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the columns for the names alone: a worker finds them once there is a session."""
+    named = Counter(products)
+    return {
+        "products": [{"id": one, "product": one, "quantity": named[one]} for one in named],
+        "instructions": {part: key for part, key in instructions.items() if key is not None},
+    }
 
 
 def submit(ready: Placement, *, now: datetime) -> None:
