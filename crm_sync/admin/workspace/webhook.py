@@ -5,9 +5,9 @@ address, for people who may change the workspace. Its calls are short, and a fai
 message.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -17,26 +17,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from crm_sync.admin.received_event.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import (
-    EMPTY,
-    badge,
-    exact,
-    exact_moment,
-    link,
-    moment,
-    page_of,
-    two_lines,
-)
+from crm_sync.admin.ui.cells import badge, exact, exact_moment, two_lines
 from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
+from crm_sync.admin.workspace.platform_webhook import attempt_row, read_webhook
 from crm_sync.admin.workspace.state import webhook_state
 from crm_sync.admin.workspace.tabs import opened, tabs
-from crm_sync.inbox.masking import masked_problem, masked_text
+from crm_sync.inbox.masking import masked_problem
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.platform.problems import explain
@@ -44,24 +34,11 @@ from crm_sync.secrets import SecretUnreadable
 from crm_sync.security import login
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
-from crm_sync.webhook.attempts import Attempt, attempts
 from crm_sync.work import slots
 
 DEADLINE = 8.0  # seconds for each call: a person waits for the page
-MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")
 AuthType = Workspace.AuthType
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class PlatformWebhook:
-    """The webhook on the platform, if it is configured, and its last attempts."""
-
-    fields: Sequence[
-        tuple[str, object, str]
-    ]  # name, value on the platform, and our value if it differs
-    attempts: list[Attempt]
-    is_configured: bool
 
 
 class NotNow(Exception):
@@ -255,13 +232,14 @@ def _ask_first(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
 
 
 def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
-    held, now = _call(request, workspace_id, _platform_webhook), timezone.now()
+    held = _call(request, workspace_id, partial(read_webhook, deadline=DEADLINE))
+    now = timezone.now()
     if held is None:
         return {}
     return {
         "held": held,
         "asked": exact_moment(now, now),
-        "attempts": [_attempt(one, now) for one in held.attempts],
+        "attempts": [attempt_row(one, now) for one in held.attempts],
     }
 
 
@@ -314,45 +292,3 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
                 "The workers use all calls that the workspace allows: try again in a moment."
             )
         return call(workspace)
-
-
-# --- the webhook on the platform ---
-def _platform_webhook(workspace: Workspace) -> PlatformWebhook:
-    client = workspace.client(deadline=DEADLINE)
-    try:
-        document = client.get_webhook().document
-        theirs = document if isinstance(document, dict) else {}
-        tried = attempts(workspace, client.get_triggers())
-    except NotFoundError:  # A20
-        return PlatformWebhook([], [], is_configured=False)
-    differing = history.differences(theirs, configuration.expected(workspace))
-    fields = [
-        (
-            name,
-            _moment(value) if name in MOMENTS else masked_text(history.words(value), workspace),
-            differing.get(name, {}).get("ours", ""),
-        )
-        for name, value in theirs.items()
-        if name != "authSecret"  # the platform never returns it (§5.2)
-    ]
-    return PlatformWebhook(fields, tried, is_configured=True)
-
-
-def _moment(value: object) -> SafeString | str:
-    return exact_moment(history.moment(value), timezone.now())
-
-
-def _attempt(one: Attempt, now: datetime) -> dict[str, Any]:
-    result = {True: badge("Arrived", "good"), False: badge("Failed", "danger")}
-    ours: object = badge("Not in the inbox", "warning")
-    if one.ours is not None:
-        ours = link(page_of(one.ours), f"Received event {one.ours.pk}")
-    return {
-        "at": moment(one.at, now),
-        "event": one.event or EMPTY,
-        "order": one.order,
-        "result": badge("Unknown") if one.is_success is None else result[one.is_success],
-        "answer": one.answer,
-        "ours": ours,
-        "state": state_badge(one.ours) if one.ours is not None else "",
-    }
