@@ -23,7 +23,7 @@ from django.utils import timezone  # noqa: E402
 from crm_sync.models import WebhookMonitor, Workspace  # noqa: E402
 from crm_sync.webhook import schedule  # noqa: E402
 from crm_sync.work.doorbell import doorbell  # noqa: E402
-from orders.mirror import updates  # noqa: E402
+from orders.mirror import unit_of_work  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.domain.editing import edit  # noqa: E402
 from properties.imports import upload as imports_upload  # noqa: E402
@@ -62,7 +62,7 @@ class Neighbour:
         now = timezone.now()
         mine = Order.objects.filter(workspace=self.workspace)
         mine.update(due_at=now)
-        doorbell.ring(updates.QUEUE, self.workspace.pk)
+        doorbell.ring(unit_of_work.ORDERS, self.workspace.pk)
         return lambda: not mine.filter(due_at=now).exists() and not _held(mine)
 
     def webhooks(self) -> Callable[[], bool]:
