@@ -8,7 +8,7 @@ from typing import Any
 from celery import bootsteps, current_app, shared_task, signals
 from django.db import DatabaseError, connection
 from django.utils import timezone
-from kombu.exceptions import ChannelError
+from kombu.exceptions import ChannelError, OperationalError
 
 from crm_sync import expiry, hooks, permits
 from crm_sync.models import Heartbeat, WebhookMonitor, call_log
@@ -49,6 +49,9 @@ def tick() -> int:
         heartbeat.beat(Heartbeat.Kind.TICK, "tick", now)
         call_log.flush()
         return len(rings.tick(now, send, messages=messages))
+    except (OperationalError, *current_app.connection_for_write().connection_errors) as error:
+        log.warning("the broker does not answer (%s); the next tick rings", error)
+        return 0
     finally:
         _ticking.release()
 

@@ -120,8 +120,26 @@ print(json.dumps([*took, Ring.objects.filter(rung_at__isnull=False).count()]))
 """
 
 
-def ring_through(broker_url: str, database_url: str, folder: Path) -> tuple[list[float], str]:
-    """Ring once, then fifty times; return the seconds of both, what is marked then, and the log."""
+TICK = """
+import django, json, uuid
+django.setup()
+from django.utils import timezone
+from crm_sync import tasks
+from crm_sync.models import Heartbeat, ReceivedEvent, Ring, Workspace
+one = Workspace.objects.create(slug="main", base_url="http://platform.test")
+ReceivedEvent.objects.create(workspace=one, digest="a", body=b"?", due_at=timezone.now())
+ticked = tasks.tick()
+print(json.dumps([ticked, Heartbeat.objects.count(), Ring.objects.exclude(rung_at=None).count()]))
+"""
+
+
+def ring_through(
+    broker_url: str, database_url: str, folder: Path, script: str = SCRIPT
+) -> tuple[list[float], str]:
+    """Run the script with this broker; return what it printed, and the log.
+
+    By default it rings once, then fifty times, and prints the seconds of both and what is marked.
+    """
     environment = os.environ | {
         "CELERY_BROKER_URL": broker_url,
         "DATA_DIR": str(folder),
@@ -129,7 +147,7 @@ def ring_through(broker_url: str, database_url: str, folder: Path) -> tuple[list
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", script],
         env=environment,
         cwd=ROOT,
         capture_output=True,
@@ -186,5 +204,15 @@ def test_a_broker_that_is_away_costs_a_moment_and_only_once(kind, database_url, 
     assert first < 5.0
     assert rest < 2.5
     assert marked == 0  # so the tick sends what the broker did not take
+    assert log.count("the broker does not answer") == 1
+    assert "Traceback" not in log
+
+
+@pytest.mark.once
+@pytest.mark.processes
+def test_a_tick_whose_broker_is_away_says_so_and_leaves_all_to_the_next(database_url, tmp_path):
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    found, log = ring_through(away, database_url, tmp_path, TICK)
+    assert found == [0, 1, 0]  # nothing was sent, it ran, and no message is believed to wait
     assert log.count("the broker does not answer") == 1
     assert "Traceback" not in log
