@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
@@ -15,99 +17,117 @@ from properties.models import Conflict
 
 MOST_COUNTED = 99  # a larger number would not help
 
-# Each group has a title, whether it folds, and its screens. A screen has a title, an icon (Material
-# Symbols) and a model. A slash separates the model from a page that is not its list.
-SECTIONS = (
-    (
-        "",
-        False,
-        (
-            ("Properties", "home_work", "properties.property"),
-            ("Conflicts", "call_split", "properties.conflict"),
-            ("Drift", "difference", "properties.driftcheck"),
-            ("Imports", "upload_file", "properties.import"),
-            ("Sources", "cloud_download", "properties.source"),
-            ("Senders", "contact_mail", "properties.sender"),
-            ("Orders", "photo_camera", "orders.order"),
-            ("Calendar", "calendar_month", "orders.order/calendar"),
-            ("Placements", "add_shopping_cart", "orders.placement"),
-            ("Platform users", "badge", "orders.platformuser"),
-        ),
-    ),
-    (
-        "Platform",
-        False,
-        (
-            ("Workspaces", "hub", "crm_sync.workspace"),
-            ("Received events", "inbox", "crm_sync.receivedevent"),
-            ("Calls", "swap_vert", "crm_sync.platformcall"),
-            ("Subscriptions", "outbox", "crm_sync.subscription"),
-            ("Outgoing messages", "send", "crm_sync.outgoingmessage"),
-            ("Files", "download", "orders.materialfile"),
-        ),
-    ),
-    (
-        "Administration",
-        True,
-        (
-            ("API tokens", "key", "crm_sync.apitoken"),
-            ("Schedules", "schedule", "django_celery_beat.periodictask"),
-            ("Intervals", "timer", "django_celery_beat.intervalschedule"),
-            ("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
-            ("Calendar addresses", "link", "orders.calendarfeed"),
-            ("Mail to people", "outgoing_mail", "orders.personsettings"),
-            ("Users", "person", "auth.user"),
-            ("Groups", "group", "auth.group"),
-            ("Failed logins", "lock_clock", "axes.accessattempt"),
-            ("Second factors", "phonelink_lock", "crm_sync.authenticatorapp"),
-        ),
-    ),
+# A screen of the sidebar has a title, an icon (Material Symbols) and its lists. The lists of one
+# screen are the tabs of each other. A list is named by its model; a slash separates the model from
+# a page that is not its list.
+Screen = tuple[str, ...]
+DAILY: tuple[Screen, ...] = (
+    ("Properties", "home_work", "properties.property"),
+    ("Conflicts", "call_split", "properties.conflict"),
+    ("Orders", "photo_camera", "orders.order", "orders.placement"),
+    ("Calendar", "calendar_month", "orders.order/calendar"),
+    ("Imports", "upload_file", "properties.import", "properties.source", "properties.sender"),
+)
+PLATFORM: tuple[Screen, ...] = (
+    ("Workspaces", "hub", "crm_sync.workspace"),
+    ("Platform users", "badge", "orders.platformuser"),
+    ("Received events", "inbox", "crm_sync.receivedevent"),
+    ("Calls", "swap_vert", "crm_sync.platformcall"),
+    ("Drift", "difference", "properties.driftcheck"),
+    ("Files", "download", "orders.materialfile"),
+    ("Outgoing messages", "send", "crm_sync.outgoingmessage", "crm_sync.subscription"),
+)
+SCHEDULES = ("periodictask", "intervalschedule", "crontabschedule")
+SETTINGS: tuple[Screen, ...] = (
+    ("Users", "person", "auth.user", "auth.group", "crm_sync.authenticatorapp"),
+    ("Failed logins", "lock_clock", "axes.accessattempt"),
+    ("Mail and calendars", "outgoing_mail", "orders.personsettings", "orders.calendarfeed"),
+    ("API tokens", "key", "crm_sync.apitoken"),
+    ("Schedules", "schedule", *(f"django_celery_beat.{name}" for name in SCHEDULES)),
 )
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the screens that this user may open, for unfold's sidebar."""
-    models = {model._meta.label_lower: screen for model, screen in admin.site._registry.items()}
-    groups: list[dict[str, Any]] = []
-    for title, folds, screens in SECTIONS:
-        items = [
-            _item(request, models[model], name, icon, label)
-            for name, icon, label in screens
-            if (model := label.partition("/")[0]) in models
-            and models[model].has_view_permission(request)
-        ]
-        groups.append(
-            {"title": title, "collapsible": folds, "separator": bool(title), "items": items}
-        )
+    """Return the screens that this user may open, for unfold's sidebar.
+
+    What people work with every day comes first. *Settings* is folded until one of it is open.
+    """
     overview = {"title": "Overview", "icon": "dashboard", "link": reverse("admin:index")}
-    mine = {
-        "title": "My settings",
-        "icon": "manage_accounts",
-        "link": reverse("admin:orders_personsettings_mine"),
-    }
-    factor = {"title": "Second factor", "icon": "security", "link": reverse(second_factor.MINE)}
-    asked = [factor] if second_factor.concerns(request.user) else []
-    logins = {"title": "Sessions", "icon": "devices", "link": reverse("admin:auth_user_sessions")}
-    groups[0]["items"] = [overview, *groups[0]["items"], mine, logins, *asked]
+    groups = [
+        _group("", [overview, *_items(request, DAILY)]),
+        _group("Platform", _items(request, PLATFORM)),
+        _group("Settings", [*_mine(request), *_items(request, SETTINGS)], folds=True),
+    ]
     _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
 
 
-def _mark(path: str, items: list[dict[str, Any]]) -> None:
-    """Mark the open screen: the one with the longest address that begins the path."""
-    index = reverse("admin:index")
-    longest = max((item["link"] for item in items if path.startswith(item["link"])), key=len)
-    for item in items:
-        item["active"] = item["link"] == longest and (longest != index or path == index)
+def tabs(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the lists that stand on one another's pages as tabs, for unfold."""
+    found = []
+    for _, _, *labels in (*DAILY, *PLATFORM, *SETTINGS):
+        allowed = [label for label in labels if _may_open(request, label)]
+        if len(allowed) > 1:
+            found.append({"models": allowed, "items": [_tab(request, name) for name in allowed]})
+    return found
 
 
-def _item(request: HttpRequest, screen: Any, title: str, icon: str, label: str) -> dict[str, Any]:
+def _tab(request: HttpRequest, label: str) -> dict[str, Any]:
+    title, link = capfirst(_admin_of(label).opts.verbose_name_plural), _link(label)
+    return {"title": title, "link": link, "active": request.path == link}
+
+
+def _mine(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the pages on which people set what concerns themselves."""
+    screens = [
+        ("My settings", "manage_accounts", "admin:orders_personsettings_mine"),
+        ("Sessions", "devices", "admin:auth_user_sessions"),
+    ]
+    if second_factor.concerns(request.user):
+        screens.append(("Second factor", "security", second_factor.MINE))
+    return [{"title": title, "icon": icon, "link": reverse(name)} for title, icon, name in screens]
+
+
+def _group(title: str, items: list[dict[str, Any]], *, folds: bool = False) -> dict[str, Any]:
+    return {"title": title, "collapsible": folds, "separator": bool(title), "items": items}
+
+
+def _items(request: HttpRequest, screens: tuple[Screen, ...]) -> list[dict[str, Any]]:
+    items = []
+    for title, icon, *labels in screens:
+        allowed = [label for label in labels if _may_open(request, label)]
+        if not allowed:
+            continue
+        lists = [_link(label) for label in allowed]
+        item = {"title": title, "icon": icon, "link": lists[0], "lists": lists}
+        for label in allowed:
+            if label in WAITING:
+                item |= _badge(_admin_of(label).narrowed(request, WAITING[label]()))
+        items.append(item)
+    return items
+
+
+def _admin_of(label: str) -> Any:
+    return admin.site._registry.get(apps.get_model(label.partition("/")[0]))
+
+
+def _may_open(request: HttpRequest, label: str) -> bool:
+    screen = _admin_of(label)
+    return screen is not None and bool(screen.has_view_permission(request))
+
+
+def _link(label: str) -> str:
     model, _, page = label.partition("/")
-    link = reverse(f"admin:{model.replace('.', '_')}_{page or 'changelist'}")
-    item = {"title": title, "icon": icon, "link": link}
-    if label in WAITING:
-        item |= _badge(screen.narrowed(request, WAITING[label]()))
-    return item
+    return reverse(f"admin:{model.replace('.', '_')}_{page or 'changelist'}")
+
+
+def _mark(path: str, items: list[dict[str, Any]]) -> None:
+    """Mark the open screen: the one of whose lists the longest address begins the path."""
+    index = reverse("admin:index")
+    links = {link: item for item in items for link in item.pop("lists", [item["link"]])}
+    longest = max((link for link in links if path.startswith(link)), key=len)
+    for item in items:
+        item["active"] = item is links[longest] and (longest != index or path == index)
 
 
 # Screen → its rows that wait for a person.

@@ -472,4 +472,5 @@ UNFOLD: dict[str, Any] = {
         },
     ],
     "SIDEBAR": {"navigation": "config.navigation.sections"},
+    "TABS": "config.navigation.tabs",
 }

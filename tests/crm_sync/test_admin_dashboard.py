@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
@@ -133,7 +133,67 @@ def test_the_sidebar_offers_only_what_may_be_opened():
         .context["sidebar_navigation"]
         for item in group["items"]
     ]
-    assert items == ["Overview", "My settings", "Sessions", "Received events"]
+    assert items == ["Overview", "Received events", "My settings", "Sessions"]
+
+
+@pytest.mark.parametrize(
+    ("group", "shown"),
+    [
+        (
+            "Agents",
+            {
+                "": ["Overview", "Properties", "Conflicts", "Orders", "Calendar", "Imports"],
+                "Platform": ["Platform users"],
+                "Settings": ["My settings", "Sessions"],
+            },
+        ),
+        (
+            "Operators",
+            {
+                "": ["Overview", "Properties", "Conflicts", "Orders", "Calendar", "Imports"],
+                "Platform": [
+                    "Workspaces",
+                    "Platform users",
+                    "Received events",
+                    "Calls",
+                    "Drift",
+                    "Files",
+                    "Outgoing messages",
+                ],
+                "Settings": [
+                    "My settings",
+                    "Sessions",
+                    "Mail and calendars",
+                    "API tokens",
+                    "Schedules",
+                ],
+            },
+        ),
+    ],
+)
+def test_the_sidebar_begins_with_the_daily_work_of_each_group(main, group, shown):
+    browser = client_of()
+    User.objects.get().groups.add(Group.objects.get(name=group))
+    groups = browser.get("/admin/").context["sidebar_navigation"]
+    titles = {one["title"]: [item["title"] for item in one["items"]] for one in groups}
+    assert titles == shown
+
+
+def test_the_lists_of_one_screen_are_tabs_of_each_other(boss):
+    page = boss.get("/admin/orders/placement/")
+    tabs = [one["items"] for one in page.context["tab_list"] if "orders.order" in one["models"]]
+    assert [[(tab["title"], tab["link"], tab["active"]) for tab in one] for one in tabs] == [
+        [
+            ("Orders", "/admin/orders/order/", False),
+            ("Placements", "/admin/orders/placement/", True),
+        ]
+    ]
+    assert '<a href="/admin/orders/order/"' in page.text.partition('id="tabs-items"')[2]
+
+
+def test_a_list_that_may_not_be_opened_is_no_tab():
+    page = client_of("orders.view_placement").get("/admin/orders/placement/")
+    assert page.context["tab_list"] == []
 
 
 def test_every_entry_of_the_sidebar_opens(boss):

@@ -192,7 +192,9 @@ def test_only_who_may_see_orders_sees_the_calendar(main):
         (CALENDAR, "Calendar"),
         ("/admin/orders/order/", "Orders"),
         ("/admin/", "Overview"),
-        ("/admin/orders/calendarfeed/", "Calendar addresses"),
+        ("/admin/orders/placement/", "Orders"),
+        ("/admin/orders/calendarfeed/", "Mail and calendars"),
+        ("/admin/auth/user/sessions/", "Sessions"),
     ],
 )
 def test_the_sidebar_marks_the_one_page_that_is_open(main, boss, address, title):
