@@ -23,6 +23,15 @@ OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 Item = TypeVar("Item")
 
 
+# Django prints the name of the class before the message.
+class Failed(CommandError):
+    """The command did not do its work."""
+
+
+class Partly(CommandError):
+    """The command did a part of its work."""
+
+
 class SyncCommand(BaseCommand):
     """A command with `--json`; subclasses set `changes = True` to get `--dry-run` as well."""
 
@@ -65,7 +74,7 @@ class SyncCommand(BaseCommand):
 
     def fail(self, message: str, code: int = FAILED) -> NoReturn:
         """End with one clear line on stderr and the exit code."""
-        raise CommandError(message, returncode=code)
+        raise (Partly if code == PARTLY else Failed)(message, returncode=code)
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
         """End with the problem of a call, in the words of the pages, and with its raw text."""

@@ -346,7 +346,7 @@ def test_a_database_that_is_not_ready_is_one_line_that_says_what_to_do(tmp_path)
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
-        "CommandError: the database is not ready (no such table: crm_sync_workspace): is"
+        "Failed: the database is not ready (no such table: crm_sync_workspace): is"
         " DATABASE_URL or DATA_DIR right, and has `manage.py migrate` been run?"
     ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from celery import current_app
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, ManagementUtility, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
@@ -209,6 +209,31 @@ def test_people_get_lines_and_colors_on_a_terminal_alone(box, workspace):
     with pytest.raises(CommandError, match="no workspace 'other'; there is: main") as caught:
         call_command("doctor", "other", stdout=out)
     assert caught.value.returncode == 2
+
+
+def test_checks_that_are_not_possible_for_one_reason_are_one_line(box, workspace):
+    def printed(*words: str) -> list[str]:
+        out = StringIO()
+        call_command("doctor", *words, stdout=out)
+        return [line for line in out.getvalue().splitlines() if line.startswith("not checked")]
+
+    each = printed("--all")
+    alone = [line for line in each if "Reads alone cannot show it." in line]
+    folded = printed()
+    assert len(alone) > 1
+    assert len(folded) == len(
+        {line.partition(" (we assume")[0].rpartition(": ")[2] for line in each}
+    )
+    names = ", ".join(line.split(": ")[1] for line in alone)
+    assert f"not checked  main: {names}: Reads alone cannot show it." in folded
+
+
+def test_warnings_alone_are_called_warnings(well, box, workspace, capsys):
+    box.set_clock(datetime.now(UTC) - timedelta(minutes=5))
+    with pytest.raises(SystemExit) as ended:
+        ManagementUtility(["manage.py", "doctor", "main"]).execute()
+    assert ended.value.code == 3
+    assert re.fullmatch(r"Warnings: 1 of \d+ checks\n", capsys.readouterr().err)
 
 
 def test_a_broker_through_which_no_message_comes_is_found(well, box, workspace):

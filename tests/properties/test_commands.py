@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Max
+from django.utils import timezone
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
@@ -170,6 +172,19 @@ def test_a_property_at_which_our_own_code_fails_does_not_stop_the_others(workspa
 
 
 def test_push_says_when_nothing_is_due(workspace, capsys):
+    assert run(capsys, "push_properties", "main") == (0, "nothing is due\n", "")
+
+
+def test_push_says_what_the_worker_has_sent_already(workspace, capsys, drain_all):
+    run(capsys, "import_properties", "main", JSON)
+    drain_all()
+    last = timezone.localtime(Property.objects.aggregate(last=Max("pushed_at"))["last"])
+    assert run(capsys, "push_properties", "main") == (
+        0,
+        f"nothing is due; properties sent in the last 15 minutes: 4, the last at {last:%H:%M:%S}\n",
+        "",
+    )
+    Property.objects.update(pushed_at=now() - timedelta(minutes=16))
     assert run(capsys, "push_properties", "main") == (0, "nothing is due\n", "")
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import Error
 from django.utils import timezone
 from rich import box
@@ -25,6 +25,10 @@ COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "bold 
 Named = tuple[str, Finding]  # a workspace, or HERE
 
 
+class Warnings(CommandError):
+    """Nothing failed, but something needs a look."""
+
+
 class Command(SyncCommand):
     """Checks this installation, and the real answers of each platform, only by GETs."""
 
@@ -39,6 +43,9 @@ class Command(SyncCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
+        parser.add_argument(
+            "--all", action="store_true", help="a line also for each check that was not possible"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run all checks and print their results."""
@@ -49,14 +56,16 @@ class Command(SyncCommand):
             "counts": {verdict.value: counts[verdict] for verdict in Verdict},
             "checks": [_document(about, one) for about, one in found],
         }
+        shown = found if options["all"] else list(_folded(found))
         if options["json"] or not self.stdout.isatty():
-            self.emit(document, _lines(found), as_json=options["json"])
+            self.emit(document, _lines(shown), as_json=options["json"])
         else:
-            Console(file=cast(IO[str], self.stdout)).print(_table(found))
+            Console(file=cast(IO[str], self.stdout)).print(_table(shown))
+        total = counted(len(found), "check")
         if counts[Verdict.FAILED]:
-            self.fail(counted(counts[Verdict.FAILED], "failed check"))
+            self.fail(f"{counts[Verdict.FAILED]} of {total}")
         if counts[Verdict.WARNING]:
-            self.fail(counted(counts[Verdict.WARNING], "warning"), PARTLY)
+            raise Warnings(f"{counts[Verdict.WARNING]} of {total}", returncode=PARTLY)
 
     def _findings(self, chosen: list[Workspace] | None) -> Iterator[Named]:
         now = timezone.now()
@@ -78,6 +87,20 @@ class Command(SyncCommand):
         """Return the workspace without its secrets, which perhaps no key decrypts."""
         found = Workspace.objects.defer(*Workspace.SECRETS).filter(slug=slug).first()
         return found or super().workspace(slug)
+
+
+def _folded(found: list[Named]) -> Iterator[Named]:
+    """Yield the findings, with one for all that were not possible for the same reason."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for about, one in found:
+        if one.verdict is Verdict.NOT_CHECKED:
+            names.setdefault((about, one.found), []).append(one.name)
+    for about, one in found:
+        same = names[about, one.found] if one.verdict is Verdict.NOT_CHECKED else []
+        if len(same) < 2:
+            yield about, one
+        elif same[0] == one.name:
+            yield about, Finding(", ".join(same), one.verdict, one.found)
 
 
 def _document(about: str, one: Finding) -> dict[str, str]:

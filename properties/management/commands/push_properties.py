@@ -4,9 +4,11 @@ import json
 import logging
 import time
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
 SHOWN = 20
+LATELY = timedelta(minutes=15)
 BY_A_WORKER = "by a worker"
 GOOD = {PushOutcome.CREATED, PushOutcome.PUSHED, PushOutcome.IN_SYNC, BY_A_WORKER}
 
@@ -55,7 +58,10 @@ class Command(SyncCommand):
         if options["reference"]:
             rows.update(due_at=timezone.now())
         done = list(self._push(workspace, rows))
-        self.emit({"properties": done}, _lines(done), as_json=options["json"])
+        lately = _lately(workspace, timezone.now())
+        self.emit(
+            {"properties": done, "lately": lately}, _lines(done, lately), as_json=options["json"]
+        )
         code = _exit_code(done)
         if code != OK:
             bad = sum(row["outcome"] not in GOOD for row in done)
@@ -135,11 +141,25 @@ def _exit_code(done: list[Row]) -> int:
     return PARTLY if good else FAILED
 
 
-def _lines(done: list[Row]) -> list[str]:
+def _lately(workspace: Workspace, now: datetime) -> Row:
+    """Return how many properties the workers and this command pushed within LATELY, and when."""
+    pushed = Property.objects.filter(workspace=workspace, pushed_at__gt=now - LATELY)
+    return pushed.aggregate(pushed=Count("pk"), last=Max("pushed_at"))
+
+
+def _lines(done: list[Row], lately: Row) -> list[str]:
     lines = [f"{row['outcome']:11} {row['reference']}  {_why(row)}" for row in done[:SHOWN]]
     if len(done) > SHOWN:
         lines.append(f"… and {len(done) - SHOWN} more")
-    return lines or ["nothing is due"]
+    if lines:
+        return lines
+    if not lately["pushed"]:
+        return ["nothing is due"]
+    minutes = LATELY.seconds // 60
+    return [
+        f"nothing is due; properties sent in the last {minutes} minutes:"
+        f" {lately['pushed']}, the last at {timezone.localtime(lately['last']):%H:%M:%S}"
+    ]
 
 
 def _why(row: Row) -> str:
