@@ -32,7 +32,7 @@ TEXTS = {
     "",
 }
 # Their texts that are no docstring are data of the tests, such as references "A1"; but for these.
-TESTS_OF_NUMBERS = ("tests/mutants/", "tests/chaos.py")
+TESTS_OF_NUMBERS = ("tests/chaos.py",)
 
 SECTION = re.compile(r"§ ?(\d+(?:\.\d+)*)?(?: rules? (\d+(?:(?:, | and | to )\d+)*))?")
 NUMBER = re.compile(r"\b([AILS])(\d{1,2})\b(?:(?:-| to )\1(\d{1,2})\b)?")
