@@ -12,16 +12,15 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-import requests
 
+from lab.runs import Result, play
 from lab.scale import brokerless, embedded, production
-from lab.scale.size import FULL, SHORT, Result, Size
+from lab.scale.size import FULL, SHORT, Size
 from tests.postgresql import URL, is_there
 
 DATABASE = f"scale_{os.getpid()}"
@@ -47,16 +46,9 @@ def _played(name: str, size: Size) -> bool:
     scene, is_production = SCENES[name]
     if is_production and not _has_servers():
         return os.environ.get("CI") != "true"
-    began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix=f"crm-sync-scale-{name}-"))
-    result = Result()
     with _database(folder, on_server=is_production) as url:
-        try:
-            scene(folder, url, size, result)
-        except (AssertionError, psycopg.Error, requests.RequestException) as error:
-            result.wrong.append(f"{type(error).__name__}: {error}")  # with what was measured before
-    print(name, *(one.line() for one in result.figures), sep="\n", flush=True)
-    held = result.conclude(name, folder, time.monotonic() - began)
+        held = play(name, folder, lambda result: scene(folder, url, size, result))
     print(flush=True)
     return held
 

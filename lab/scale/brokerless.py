@@ -4,9 +4,10 @@ import json
 import time
 from pathlib import Path
 
+from lab.progress import Steps
+from lab.runs import Result, add_workspace
 from lab.scale import judge
-from lab.scale.progress import Steps
-from lab.scale.size import Result, Size
+from lab.scale.size import Size
 from tests.journeys.rows import ask
 from tests.processes import Installation
 from tests.redis import Redis
@@ -27,9 +28,7 @@ def run(folder: Path, url: str, _: Size, result: Result) -> None:
     try:
         one.start_sandbox()
         one.manage("migrate", "--verbosity", "0")
-        one.manage(
-            "add_workspace", "main", "--base-url", one.sandbox, "--token-env", "PLATFORM_TOKEN"
-        )
+        add_workspace(one, "main", one.sandbox)
         one.manage("pull_properties", "main")
         _edits(one, url, redis, steps, result)
         result.wrong += judge.properties(url, 1, one.state()["properties"])

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import requests
 
+from lab.progress import Steps
+from lab.runs import Result, add_workspace, table
 from lab.scale import judge
 from lab.scale.person import Person
-from lab.scale.progress import Steps
 from lab.scale.scene import upload
-from lab.scale.size import Result, Size, table
+from lab.scale.size import Size
 from lab.scale.watcher import Watcher, memory, processor
 from tests.journeys.rows import ask
 from tests.processes import Installation
@@ -48,7 +49,7 @@ def _prepare(one: Installation, size: Size) -> Person:
     one.manage("migrate", "--verbosity", "0")
     one.start_sandbox()
     one.start_procfile("web")
-    one.manage("add_workspace", "main", "--base-url", one.sandbox, "--token-env", "PLATFORM_TOKEN")
+    add_workspace(one, "main", one.sandbox)
     one.manage("configure_webhook", "main")
     rules = {"rules": [{"fault": "SLOW", "seconds": size.slow}] if size.slow else []}
     requests.post(f"{one.sandbox}/_sandbox/faults", json=rules, timeout=10).raise_for_status()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import requests
 
+from lab.runs import Result, table
 from lab.scale import judge
 from lab.scale.person import Person
 from lab.scale.scene import Scene, production, upload
-from lab.scale.size import Result, Size, table
+from lab.scale.size import Size
 from lab.scale.stops import idle, stop_workers
 from lab.scale.storm import storm
 from lab.scale.troubles import Troubles

@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.progress import Steps
+from lab.runs import Result, add_workspace, as_in_production, place, table
 from lab.scale.person import Person
-from lab.scale.progress import Steps
-from lab.scale.size import Result, Size, table
+from lab.scale.size import Size
 from lab.scale.watcher import WORKERS, Watcher
 from tests.journeys.rows import ask
 from tests.processes import Installation
@@ -45,15 +46,7 @@ def production(folder: Path, url: str, size: Size, result: Result) -> Iterator[S
     """Start all but the workers; everything is stopped in the end."""
     steps = Steps(f"production: PostgreSQL, Redis; {size.rows:,} properties")
     redis = Redis(folder)
-    installation = Installation(
-        folder,
-        url,
-        CELERY_BROKER_URL=redis.url,
-        DJANGO_SETTINGS_MODULE="config.settings",
-        CALL_DEADLINE=f"{size.deadline:g}",
-        WEB_CONCURRENCY="2",
-        ORDER_READS_A_MINUTE="6000",  # its pace is proved elsewhere
-    )
+    installation = as_in_production(folder, url, redis, deadline=size.deadline)
     beside = folder / "neighbour"
     beside.mkdir()
     neighbour = Installation(beside, url)
@@ -77,8 +70,7 @@ def _connect(scene: Scene) -> None:
     """Make both workspaces, and let the neighbour have a property and an order."""
     one = scene.installation
     for slug, sandbox in (("main", one.sandbox), ("neighbour", scene.neighbour.sandbox)):
-        words = ("--base-url", sandbox, "--token-env", "PLATFORM_TOKEN")
-        one.manage("add_workspace", slug, *words)
+        add_workspace(one, slug, sandbox)
         one.manage("configure_webhook", slug)
     feed = table(one.folder / "neighbour.csv", 1, "N", title="Beside")
     one.manage("import_properties", "neighbour", str(feed))
@@ -86,15 +78,6 @@ def _connect(scene: Scene) -> None:
     place(one, scene.url, scene.steps, "neighbour", "N-0")
     scene.watcher.start()
     scene.steps.say("web, two workers and beat run; the neighbour has a property and an order")
-
-
-def place(one: Installation, url: str, steps: Steps, slug: str, reference: str) -> None:
-    """Place an order for a property as soon as the platform has it."""
-    query = f"select 1 from properties_property where object_reference_id = '{reference}'"
-    there = f"{query} and platform_id is not null"
-    steps.until(f"{reference} is there", lambda: len(ask(url, there)), 1, limit=60)
-    words = ("--user", "AGENT-1", "--product", "GROUND_PHOTO", "--product", "FLOOR_PLAN")
-    one.manage("place_order", slug, "--reference", reference, *words)
 
 
 def upload(

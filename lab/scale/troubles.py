@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import requests
 
-from lab.scale.progress import Steps
+from lab.progress import Steps
 from lab.scale.watcher import WORKERS, Watcher, processor
 from tests.processes import Installation
 from tests.redis import Redis

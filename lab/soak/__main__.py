@@ -21,13 +21,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psycopg
 import requests
 
+from lab.progress import Steps
+from lab.runs import Result, add_workspace, as_in_production, place, play, table
 from lab.scale import judge as scale_judge
-from lab.scale.progress import Steps
-from lab.scale.scene import place
-from lab.scale.size import Result, table
 from lab.scale.watcher import anonymous, memory
 from lab.soak import judge
 from lab.soak.platform import Platform
@@ -91,15 +89,7 @@ def run(folder: Path, size: Size, result: Result) -> None:
     """Measure, soak, judge."""
     steps = Steps(f"soak: {size.rows:,} properties, {size.seconds:.0f} s of troubles")
     cluster, redis = Cluster(), Redis(folder)
-    one = Installation(
-        folder,
-        cluster.url,
-        CELERY_BROKER_URL=redis.url,
-        DJANGO_SETTINGS_MODULE="config.settings",
-        CALL_DEADLINE="3",
-        WEB_CONCURRENCY="2",
-        ORDER_READS_A_MINUTE="6000",  # its pace is proved elsewhere
-    )
+    one = as_in_production(folder, cluster.url, redis, deadline=3)
     soak = Soak(one, cluster, redis, size, steps, result)
     try:
         _prepare(soak)
@@ -122,7 +112,7 @@ def _prepare(soak: Soak) -> None:
     one.start_beat()
     one.processes["beat-2"] = one.processes.pop("beat")
     one.start_beat()  # a second one, by mistake
-    one.manage("add_workspace", "main", "--base-url", one.sandbox, "--token-env", "PLATFORM_TOKEN")
+    add_workspace(one, "main", one.sandbox)
     one.manage("configure_webhook", "main")
     soak.steps.say("web and two beats run")
 
@@ -286,14 +276,8 @@ def main(arguments: list[str]) -> int:
         return int(os.environ.get("CI") == "true")
     minutes = float(os.environ.get("SOAK_MINUTES", "10"))
     size = Size(90.0, 150, 9.0) if short else Size(minutes * 60, 1_000, 20.0)
-    folder, result = Path(tempfile.mkdtemp(prefix="crm-sync-soak-")), Result()
-    began = time.monotonic()
-    try:
-        run(folder, size, result)
-    except (AssertionError, psycopg.Error, requests.RequestException) as error:
-        result.wrong.append(f"{type(error).__name__}: {error}")
-    print(*(one.line() for one in result.figures), sep="\n")
-    return 0 if result.conclude("soak", folder, time.monotonic() - began) else 1
+    folder = Path(tempfile.mkdtemp(prefix="crm-sync-soak-"))
+    return 0 if play("soak", folder, lambda result: run(folder, size, result)) else 1
 
 
 if __name__ == "__main__":

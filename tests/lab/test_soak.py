@@ -18,8 +18,8 @@ from django.utils.timezone import now
 from crm_sync.inbox import store
 from crm_sync.models import Gap, ReceivedEvent, Workspace
 from crm_sync.models.due import DueModel
+from lab.runs import Result, table
 from lab.scale import judge as scale_judge
-from lab.scale.size import Result, table
 from lab.scale.storm import Told
 from lab.soak import judge
 from orders.models import Placement
