@@ -42,13 +42,13 @@ kills: .venv/development  ## kill and stop real workers and the web while both s
 	$(BIN)/python -m tests.chaos --only kills --only web
 
 scale: .venv/development  ## 20,000 properties and events through real processes and troubles, with a table
-	$(BIN)/python -m tests.scale
+	$(BIN)/python -m lab.scale
 
 mutants: .venv/development  ## plant the bugs that the tests must see, one at a time
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m lab.mutants
 
 soak: .venv/development  ## two to four workers, two beats, every trouble again and again; SOAK_MINUTES=60 for an hour
-	$(BIN)/python -m tests.soak
+	$(BIN)/python -m lab.soak
 
 chaos: .venv/development  ## the proofs of the push at the size of a long run, with a table
 	$(BIN)/python -m tests.chaos --full
@@ -64,7 +64,7 @@ check: .venv/development  ## formatting, lint, types, import contracts, missing 
 	PUBLIC_BASE_URL=https://crm.example.com $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 bench: .venv/development  ## measure how fast it is, with wrk where there is one, and write docs/benchmarks.md
-	$(BIN)/python -m tests.benchmarks --write
+	$(BIN)/python -m lab.benchmarks --write
 
 sbom: .venv/development  ## write the software bill of materials: sbom.json, CycloneDX
 	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \

@@ -224,7 +224,7 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     "options": "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s"
     " -c statement_timeout=20s"
     # So that a backlog is claimed in the order of its index, not sorted at each claim, and short
-    # statements are not compiled: `python -m tests.benchmarks claims tick`.
+    # statements are not compiled: `python -m lab.benchmarks claims tick`.
     " -c random_page_cost=1.1 -c jit=off",
     # A plan is made once for each connection, not at each INSERT: decision 9.
     "server_side_binding": True,

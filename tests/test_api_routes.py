@@ -58,6 +58,7 @@ def everything(one: Program, rows: dict[str, Any]) -> list[tuple[str, str, Any]]
     ]
 
 
+@pytest.mark.rule("S12")
 def test_a_token_of_another_workspace_finds_nothing_and_changes_nothing():
     a, b = fill("a"), fill("b")
     stranger = program(b["crm_sync.workspace"])

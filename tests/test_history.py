@@ -225,6 +225,7 @@ def here(settings, tmp_path) -> None:
     settings.DATA_DIR = tmp_path
 
 
+@pytest.mark.rule("S17")
 def test_each_button_and_action_that_changes_something_names_who_did_it():
     boss = Boss()
     nameless, changing, silent = [], set(), set()

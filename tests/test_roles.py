@@ -124,6 +124,7 @@ def wrong_answer(role: str, name: str, slug: str, status: int, of_nothing: int) 
     return status not in ((200, 302) if may_open(role, name) else (403, 404))
 
 
+@pytest.mark.rule("S12")
 def test_each_person_opens_the_rows_of_their_workspaces_and_every_other_is_not_there(a, b, who):
     nowhere = missing(a)
     wrong = []
@@ -191,6 +192,7 @@ def text_of(answer: HttpResponseBase) -> str:
     return b"".join(answer).decode(errors="replace")  # type: ignore[call-overload]
 
 
+@pytest.mark.rule("S17")
 @pytest.mark.parametrize("role", ["agent of A", "read-only of A", "agent of none"])
 def test_no_answer_holds_a_word_of_a_workspace_of_others(a, b, who, role):
     others = [slug for slug in "ab" if not is_inside(role, slug)]
@@ -228,6 +230,7 @@ def as_it_stands(client: Client, questions: list[str]) -> dict[str, str]:
     return {one: MOVING.sub("", text_of(client.get(one, follow=True))) for one in questions}
 
 
+@pytest.mark.rule("S12")
 def test_rows_of_others_change_no_page_and_no_figure(a):
     somewhere = {"a": a["crm_sync.workspace"], "b": a["crm_sync.workspace"]}
     mine = people(somewhere)["agent of A"]
@@ -295,6 +298,7 @@ def everything_tried(client: Client, rows: Rows) -> None:
                 client.post(address, chosen | {"confirmed": "1", "select_across": "1"})
 
 
+@pytest.mark.rule("S17")
 def test_who_only_reads_changes_nothing(a, b, who):
     before = snapshot(but=(Look, CalendarFeed))
     everything_tried(who["read-only of A"], a)
@@ -302,6 +306,7 @@ def test_who_only_reads_changes_nothing(a, b, who):
     assert snapshot(but=(Look, CalendarFeed)) == before
 
 
+@pytest.mark.rule("S17")
 def test_an_agent_changes_nothing_of_another_workspace(a, b, who):
     def of_b() -> dict[str, Any]:
         return {
@@ -328,6 +333,7 @@ def secret_columns() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.rule("S5")
 def test_no_address_asks_for_a_part_of_a_secret(a, admin_client, settings):
     """Whoever sees a list could else find a secret letter by letter (S5)."""
     settings.ADMIN_SECOND_FACTOR = "optional"  # else one of the lists is not there

@@ -1,4 +1,4 @@
-"""The page about threats names each rule and only tests that there are; packages are pinned."""
+"""Packages are pinned, used and named in the SBOM; secrets are compared in constant time."""
 
 import ast
 import json
@@ -11,30 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-ROW = re.compile(r"^\| (S\d+) \|(.*)$", re.MULTILINE)
-TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 
-def test_each_rule_has_one_row_with_a_test():
-    rows = dict(ROW.findall(PAGE))
-    assert len(ROW.findall(PAGE)) == len(rows)
-    assert sorted(rows, key=lambda name: int(name[1:])) == [f"S{n}" for n in range(1, 25)]
-    assert [name for name, row in rows.items() if not TEST.search(row)] == []
-
-
-@pytest.mark.parametrize("file", sorted({file for file, _ in TEST.findall(PAGE)}))
-def test_each_test_that_is_named_exists(file):
-    text = (ROOT / file).read_text(encoding="utf-8")
-    named = {name for one, name in TEST.findall(PAGE) if one == file}
-    assert named - set(re.findall(r"^def (\w+)\(", text, re.MULTILINE)) == set()
-
-
-def test_each_row_names_what_the_invariants_name():
-    invariants = (ROOT / "docs" / "invariants.md").read_text(encoding="utf-8")
-    assert [name for name, _ in ROW.findall(PAGE) if f"| {name} |" not in invariants] == []
-
-
+@pytest.mark.rule("S20")
 @pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
 def test_every_package_is_pinned_by_its_hashes(file):
     pins = [one for one in (ROOT / file).read_text().split("\n") if re.match(r"[A-Za-z]", one)]
@@ -55,6 +34,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.rule("S20")
 def test_every_package_that_is_asked_for_is_used():
     asked = re.findall(r"^([A-Za-z][\w.-]*)", (ROOT / "requirements.in").read_text(), re.MULTILINE)
     found = packages_distributions()
@@ -72,6 +52,7 @@ def test_every_package_that_is_asked_for_is_used():
     assert unused - WITHOUT_IMPORT == set()
 
 
+@pytest.mark.rule("S20")
 def test_the_bill_of_materials_names_every_package_that_is_installed(tmp_path):
     file = tmp_path / "sbom.json"
     command = (sys.executable, "-m", "cyclonedx_py", "requirements", "requirements.txt")

@@ -35,6 +35,7 @@ def settings(folder: Path, script: str = LOOK, **options) -> subprocess.Complete
     )
 
 
+@pytest.mark.rule("S5")
 @pytest.mark.processes
 def test_all_that_the_processes_make_is_for_one_user(tmp_path):
     """Web, worker and beat, with the embedded database and broker."""

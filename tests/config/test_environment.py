@@ -129,6 +129,7 @@ def test_a_database_that_is_away_is_one_line_without_its_password(tmp_path):
     assert "canary" not in ended.stderr
 
 
+@pytest.mark.rule("S5")
 def test_a_lost_key_is_not_replaced(tmp_path):
     assert start(tmp_path / "data").returncode == 0
     key = tmp_path / "data" / "secrets.key"

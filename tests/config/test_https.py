@@ -21,6 +21,7 @@ BEHIND_HTTPS = override_settings(
 )
 
 
+@pytest.mark.rule("S19")
 def test_the_settings_of_production_bring_no_warning(tmp_path):
     """S19"""
     done = subprocess.run(
@@ -71,6 +72,7 @@ def test_who_asks_how_we_are_is_never_led_elsewhere(db, path):
     assert Client(SERVER_NAME="localhost").get(path).status_code in (200, 404, 503)
 
 
+@pytest.mark.rule("S19")
 @BEHIND_HTTPS
 @pytest.mark.parametrize("ending", ["", "/"])
 def test_a_callback_is_never_led_elsewhere(db, ending):
@@ -81,6 +83,7 @@ def test_a_callback_is_never_led_elsewhere(db, ending):
     assert answer.status_code == 401
 
 
+@pytest.mark.rule("S18")
 @pytest.mark.parametrize("path", ["/admin/login/", "/healthz", "/nowhere"])
 def test_each_answer_says_what_a_browser_may_load(db, path):
     answer = Client(SERVER_NAME="localhost").get(path)

@@ -27,6 +27,7 @@ def record(message: str, *arguments: object, failed: bool = False) -> logging.Lo
     return logging.LogRecord("crm_sync", logging.ERROR, "", 1, message, arguments, trace)
 
 
+@pytest.mark.rule("S4")
 @given(st.text())
 def test_any_text_becomes_one_line(text):
     assert len(one_line(text).splitlines()) <= 1
@@ -47,6 +48,7 @@ def test_lines_of_a_traceback_are_indented_and_hold_no_forged_line():
     assert "\n2026-01-01" not in "\n".join(lines)
 
 
+@pytest.mark.rule("S4")
 @pytest.mark.parametrize("form", [LineFormatter(), Json()])
 @pytest.mark.parametrize("text", [f"Authorization: Bearer {TOKEN}", f'{{"token": "{TOKEN}"}}'])
 def test_no_token_is_logged(form, text):
@@ -63,6 +65,7 @@ def test_a_record_in_json_says_when_how_bad_where_and_what():
     assert found == {"level": "ERROR", "logger": "crm_sync", "message": "3 rows"}
 
 
+@pytest.mark.rule("S4")
 @pytest.mark.processes
 def test_the_log_of_the_web_holds_a_path_in_one_line(tmp_path):
     installation = Installation(tmp_path, f"sqlite:///{tmp_path / 'db.sqlite3'}")

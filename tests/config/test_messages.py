@@ -61,6 +61,7 @@ def test_a_task_in_json_is_taken(taken):
     assert taken(json.dumps(body).encode(), JSON) == ([body], [])
 
 
+@pytest.mark.rule("S21")
 def test_a_pickled_task_is_refused_and_never_unpickled(taken, tmp_path):
     path = tmp_path / "it ran"
     bodies, refused = taken(pickle.dumps([[Runs(path)], {}, {}]), PICKLE)

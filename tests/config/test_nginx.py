@@ -61,6 +61,7 @@ def test_a_loop_of_logins_ends_at_nginx_and_other_pages_open(front):
     assert browser.get(f"{address}/healthz", timeout=5).status_code == 200
 
 
+@pytest.mark.rule("S3")
 def test_what_is_too_large_ends_at_nginx_and_no_log_has_the_secret_while_the_web_is_away(front):
     query = f"{front.path}?token={SECRET}"
     with front.connect() as large:

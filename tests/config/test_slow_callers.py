@@ -105,6 +105,7 @@ def slow(front) -> Iterator[Callable[[int], list[Slow]]]:
         one.socket.close()
 
 
+@pytest.mark.rule("S7")
 def test_beside_five_hundred_slow_callers_a_callback_is_stored_at_once(front, slow):
     them = slow(CALLERS)
     codes, seconds = [], []
@@ -156,6 +157,7 @@ def hook(installation: Installation) -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: {SECRET}\r\n".encode()
 
 
+@pytest.mark.rule("I17")
 def test_no_callback_arrives_on_a_connection_that_was_kept(front):
     """A server may close a kept one in the very moment in which a callback arrives on it."""
     for answer in (front.post(b"{}"), front.post(b""), front.post(b"x" * 300_000)):

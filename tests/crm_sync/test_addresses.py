@@ -33,6 +33,7 @@ def outside_of_tests(monkeypatch):
     addresses.fault.cache_clear()
 
 
+@pytest.mark.rule("S15")
 @pytest.mark.usefixtures("outside_of_tests")
 @pytest.mark.parametrize("address", ELSEWHERE)
 def test_http_is_refused_where_it_leaves_this_machine(address):

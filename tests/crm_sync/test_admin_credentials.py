@@ -82,6 +82,7 @@ def test_what_cannot_be_is_refused_and_nobody_is_asked(box, boss, main, entered,
     assert Workspace.objects.count() == 1
 
 
+@pytest.mark.rule("S5")
 def test_no_answer_shows_what_is_stored_or_was_typed(box, boss):
     workspace = make_workspace(credentials_at=timezone.now())
     page = credentials(workspace)

@@ -140,6 +140,7 @@ def test_a_body_that_nobody_understands_still_has_a_page(main, boss, body, shown
     assert (response.status_code, response.context["payload"]) == (200, shown)
 
 
+@pytest.mark.rule("S18")
 def test_nothing_that_the_platform_sends_becomes_markup(main, boss):
     received_event = make_received_event(
         main,

@@ -70,6 +70,7 @@ def test_a_workspace_that_is_not_there_has_no_page(boss):
     assert boss.get("/admin/crm_sync/workspace/999/webhook/").status_code == 404
 
 
+@pytest.mark.rule("S17")
 @pytest.mark.parametrize("action", ACTIONS)
 def test_who_may_only_view_calls_nobody_and_changes_nothing(box, workspace, here, action):
     viewer = client_of("crm_sync.view_workspace")

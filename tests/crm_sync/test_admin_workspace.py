@@ -30,6 +30,7 @@ def settings_of(**changed: object) -> dict[str, object]:
     return {"conflict_policy": "crm_wins", "read_before_write": "on", "max_under_way": 8} | changed
 
 
+@pytest.mark.rule("S5")
 def test_no_page_of_the_admin_holds_a_secret(boss):
     workspace = make_workspace(client_id="crm")
     received_event = make_received_event(workspace, headers={"X-Api-Key": "***"})

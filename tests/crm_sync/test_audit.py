@@ -132,6 +132,7 @@ def lived(box: Sandbox, workspace: Workspace, drain_all) -> Workspace:
     return workspace
 
 
+@pytest.mark.rule("I31")
 def test_a_system_in_which_much_has_happened_adds_up(lived):
     found = audit()
     assert broken(found) == []
@@ -382,6 +383,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
+@pytest.mark.rule("I31")
 def test_each_law_names_the_rows_that_break_it_and_no_other(lived):
     for group, invariant, act in PLANTED:
         with undone():
@@ -394,6 +396,7 @@ def test_each_law_names_the_rows_that_break_it_and_no_other(lived):
     assert broken(audit()) == []
 
 
+@pytest.mark.rule("I31")
 @pytest.mark.once
 def test_every_law_is_broken_by_a_test(lived):
     invariants = {

@@ -162,6 +162,7 @@ def in_workspaces(*workspaces: Workspace) -> User:
     return person
 
 
+@pytest.mark.rule("S17")
 def test_a_person_sees_the_figures_of_her_workspaces_alone(main):
     other = make_workspace("other")
     for workspace, count in ((main, 1), (other, 2)):

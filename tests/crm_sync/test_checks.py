@@ -1,5 +1,6 @@
 """The system checks name what would leak or lose something (S2, S19)."""
 
+import pytest
 from django.core.checks import run_checks
 
 from crm_sync.models import Workspace
@@ -10,6 +11,7 @@ def found(**options) -> list[tuple[str, str, str]]:
     return [(m.id, m.msg, m.hint) for m in messages if str(m.id).startswith("crm_sync.")]
 
 
+@pytest.mark.rule("S2")
 def test_a_workspace_that_takes_callbacks_from_anybody_is_warned_about(db):
     Workspace.objects.create(slug="safe", base_url="http://x.test")
     assert found(databases=["default"]) == []
@@ -26,6 +28,7 @@ def test_a_workspace_that_takes_callbacks_from_anybody_is_warned_about(db):
     assert found() == []  # a check that was not given a database asks none
 
 
+@pytest.mark.rule("S19")
 def test_callbacks_in_the_clear_are_warned_about_before_a_deployment(settings):
     settings.PUBLIC_BASE_URL = "http://crm.test"
     ((key, message, hint),) = found(include_deployment_checks=True)

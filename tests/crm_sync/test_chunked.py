@@ -136,6 +136,7 @@ def chunks(*parts: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
+@pytest.mark.rule("I17", "S8")
 def test_a_callback_in_whatever_form_is_stored_whole_or_refused(web):
     name, server, log = web
     chunked = server.head("Transfer-Encoding: chunked")

@@ -41,6 +41,7 @@ def place(client: Client, product: str = "11") -> dict:
 # --- webhook management, §4.1
 
 
+@pytest.mark.rule("4.1 JWT; GET; PUT; PATCH; DELETE")
 def test_the_webhook_is_created_read_replaced_switched_and_deleted(box, client):
     wanted = {"url": "http://crm.test/hook", "method": "POST", "authType": "NONE"}
     created = client.put_webhook(wanted)
@@ -70,6 +71,7 @@ def test_without_a_webhook_there_is_nothing_to_read(client, method):
         getattr(client, method)()
 
 
+@pytest.mark.rule("4.1 GET triggers")
 def test_the_triggers_carry_the_payloads(box, workspace):
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
@@ -81,6 +83,7 @@ def test_the_triggers_carry_the_payloads(box, workspace):
 # --- from a session to an order, §4.3 to §4.5
 
 
+@pytest.mark.rule("4.3 GET products", "9 rule 1")
 def test_an_order_is_placed_read_rescheduled_and_cancelled(box, client):
     session = client.open_session({"userId": "101", "objectReferenceId": "SEED-1"})
     assert (session.status, session.document["realEstatePropertyId"]) == (201, "201")
@@ -134,6 +137,7 @@ def test_an_order_is_placed_read_rescheduled_and_cancelled(box, client):
     ]
 
 
+@pytest.mark.rule("4.4 acting user")
 def test_both_or_no_user_are_refused_and_both_fields_named(box, client):
     order = place(client)
     with pytest.raises(RejectedError) as caught:
@@ -157,6 +161,7 @@ def test_materials_are_listed_by_quality_by_event_and_since(box, client):
     assert client.get_materials(*ids, product="GROUND_PHOTO", modifiedSince=later) == []
 
 
+@pytest.mark.rule("4.5 GET marketing materials")
 def test_marketing_materials_are_listed_by_property(box, client):
     assert client.get_marketing_materials("201") == []
     box.marketing_ready("201", "LINKEDIN")
@@ -166,6 +171,7 @@ def test_marketing_materials_are_listed_by_property(box, client):
 # --- properties and users, §4.6
 
 
+@pytest.mark.rule("4.6 PATCH; PATCH by-reference; GET")
 def test_a_property_is_created_read_and_patched_by_id_and_by_reference(box, client):
     created = client.create_property({"objectReferenceId": "Ü 1+2&3", "title": "Flat"})
     key = created.document["id"]
@@ -196,6 +202,7 @@ def test_a_reference_that_exists_is_refused_and_nothing_is_created(box, client):
     assert (caught.value.status, len(box.workspace.properties)) == (409, 2)
 
 
+@pytest.mark.rule("7 UNKNOWN")
 def test_a_refused_field_is_named_and_nothing_changes(box, client):
     before = dict(box.workspace.properties["201"])
     with pytest.raises(RejectedError) as caught:
@@ -204,6 +211,9 @@ def test_a_refused_field_is_named_and_nothing_changes(box, client):
     assert box.workspace.properties["201"] == before
 
 
+@pytest.mark.rule(
+    "1 properties, users", "2.6 last; items", "4.6 GET users; page; size", "8 page index"
+)
 @pytest.mark.parametrize(("size", "pages"), [(100, 2), (50, 3), (120, 0), (7, 18)])
 def test_a_walk_reads_every_property_and_user_once(box, client, size, pages):
     box.workspace.properties.clear()  # of these a list shows less than a full read
@@ -245,6 +255,7 @@ def test_an_answer_without_a_list_is_a_passing_fault_and_no_empty_list(body):
     assert str(caught.value) == "the answer holds no list where one belongs"
 
 
+@pytest.mark.rule("4 all", "4.6 size", "8 page size")
 @pytest.mark.parametrize("base", ["", "/", "/tenant", "/tenant/"])
 def test_every_path_comes_behind_the_base_address(base):
     with serving(answering(b'{"content": []}')) as server:
@@ -276,6 +287,7 @@ PATH_CALLS = [
 ]
 
 
+@pytest.mark.rule("S14")
 @pytest.mark.parametrize("key", [*BAD_IDS, "\ud800"])
 def test_an_id_that_cannot_travel_is_refused_before_any_call(box, client, key):
     for call in PATH_CALLS:

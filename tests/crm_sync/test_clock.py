@@ -46,6 +46,7 @@ def test_a_reading_tells_the_clock_as_exactly_as_it_says(ahead, took, share, age
     assert reading.differs_from(ahead + 2 * reading.blur + 2 * MOVED)
 
 
+@pytest.mark.rule("S11")
 @given(AGES, st.none() | AGES)
 @example(LIMIT, None)
 @example(LIMIT + timedelta(microseconds=1), None)
@@ -194,6 +195,7 @@ def test_where_the_clock_is_not_known_an_event_waits_until_its_moment_has_passed
     assert ReceivedEvent.objects.get().cause == ""
 
 
+@pytest.mark.rule("S11")
 def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain_all):
     far = store(workspace, dated(datetime(2099, 1, 1, tzinfo=UTC)))
     store(workspace, dated(now_utc(), new="IN_PROGRESS"))
@@ -241,6 +243,7 @@ def test_trying_it_again_changes_nothing_and_a_replay_foretells_that(box, worksp
     assert adds_up()
 
 
+@pytest.mark.rule("I29")
 def test_a_clock_of_ours_that_is_set_back_and_forth_delays_an_event_until_the_next_answer(
     box, workspace
 ):

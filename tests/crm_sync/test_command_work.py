@@ -3,6 +3,7 @@
 import json
 from io import StringIO
 
+import pytest
 from django.core.management import call_command
 
 from crm_sync.models import ReceivedEvent
@@ -15,6 +16,7 @@ def run(*words: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.rule("I12")
 def test_it_does_what_is_due_and_says_so(box, workspace):
     ReceivedEvent.objects.create(
         workspace=workspace, digest="1", body=b"?", due_at=workspace.created_at

@@ -216,6 +216,7 @@ def test_an_unknown_workspace_ends_with_2_and_names_those_that_there_are():
     )
 
 
+@pytest.mark.rule("5.2 secret")
 def test_configure_shows_what_the_platform_holds_and_never_the_secret(box, workspace):
     text = run("configure_webhook", "main", "--auth", "BEARER_TOKEN")
     held = box.workspace.webhook
@@ -227,6 +228,7 @@ def test_configure_shows_what_the_platform_holds_and_never_the_secret(box, works
     assert held["authSecret"] not in text + json.dumps(shown)
 
 
+@pytest.mark.rule("4.1 PATCH")
 def test_the_webhook_is_disabled_enabled_rotated_and_deleted(box, workspace):
     run("configure_webhook", "main", "--disable")
     assert box.workspace.webhook["enabled"] is False
@@ -260,6 +262,7 @@ def test_the_names_under_which_the_secret_travels_can_be_set(box, workspace):
     )
 
 
+@pytest.mark.rule("4.1 PUT")
 def test_what_the_platform_holds_is_read_where_it_answers_without_a_body(box, workspace):
     box.switches["configured"] = "empty"
     for options in (["--disable"], ["--enable"], ["--auth", "BEARER_TOKEN"], ["--rotate-secret"]):
@@ -268,6 +271,7 @@ def test_what_the_platform_holds_is_read_where_it_answers_without_a_body(box, wo
         assert f"enabled: {options != ['--disable']}" in lines
 
 
+@pytest.mark.rule("4.1 GET")
 @pytest.mark.parametrize("told_by", SWITCHES["noWebhook"].positions)
 def test_a_webhook_that_is_not_configured_is_said_so_however_the_platform_tells_it(
     box, workspace, told_by

@@ -126,6 +126,7 @@ def refused(row: models.Model, columns: Columns) -> str:
     return str(caught.value)
 
 
+@pytest.mark.rule("I31")
 @pytest.mark.parametrize(("constraint", "model", "valid", "breaking"), CONSTRAINTS)
 def test_the_database_refuses_what_no_row_may_be(workspace, constraint, model, valid, breaking):
     row = model._default_manager.create(workspace=workspace, **valid)

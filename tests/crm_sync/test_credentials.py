@@ -26,6 +26,7 @@ def calls(box) -> list[tuple[str, str, int]]:
     return [(method, path, status) for method, path, _, status in box.calls]
 
 
+@pytest.mark.rule("5.1 token")
 def test_one_token_serves_many_calls(box, tokens):
     client = Client(PLATFORM, ClientCredentials("client", "secret"))
     for _ in range(5):
@@ -37,6 +38,7 @@ def test_one_token_serves_many_calls(box, tokens):
     assert len(tokens) == 1
 
 
+@pytest.mark.rule("5.1 token")
 def test_a_token_that_expired_is_fetched_once_more_and_the_call_repeated_once(box, tokens):
     client = Client(PLATFORM, ClientCredentials("client", "secret"))
     client.get_property("201")
@@ -105,6 +107,7 @@ def test_what_gets_no_token_was_not_sent(tokens, when):
     assert (caught.value.unclear, caught.value.pauses) == (False, True)
 
 
+@pytest.mark.rule("5.1 JWT")
 @pytest.mark.parametrize("claims", ["e30", "W10", "!", "eyJleHAiOiAxZTQwMH0", "eyJleHAiOiAieCJ9"])
 def test_a_token_that_tells_no_end_is_used_all_the_same(tokens, claims):
     body = f'{{"token": "a.{claims}.c"}}'.encode()

@@ -174,6 +174,7 @@ def server() -> Iterator[redis.Redis]:
     connection.close()
 
 
+@pytest.mark.rule("S21")
 @pytest.mark.once
 @pytest.mark.processes
 def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, database_url, tmp_path):
@@ -191,6 +192,7 @@ def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, database_
     )
 
 
+@pytest.mark.rule("I12")
 @pytest.mark.once
 @pytest.mark.processes
 @pytest.mark.parametrize("kind", ["refused", "frozen"])

@@ -42,6 +42,7 @@ def test_a_webhook_as_we_set_it_shows_no_drift(box, workspace):
     assert (drift(workspace), monitor_of(workspace).drift_since) == ({}, None)
 
 
+@pytest.mark.rule("I26", "2.1 enabled", "4.1 body authSecret", "8 callbacks")
 @pytest.mark.parametrize("name", DRIFTS)
 def test_each_difference_is_named_by_the_next_poll_and_mended_by_one_action(box, workspace, name):
     changes, theirs = DRIFTS[name]
@@ -70,6 +71,7 @@ def test_each_difference_is_named_by_the_next_poll_and_mended_by_one_action(box,
     assert arrives(box)
 
 
+@pytest.mark.rule("I26")
 @pytest.mark.parametrize("told_by", SWITCHES["noWebhook"].positions)
 def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspace, told_by):
     box.switches["noWebhook"] = told_by
@@ -85,6 +87,7 @@ def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspac
     assert (drift(workspace), arrives(box)) == ({}, True)
 
 
+@pytest.mark.rule("2.1 hasAuthSecret")
 def test_a_webhook_without_a_secret_gets_ours(box, workspace):
     put(workspace, box, authType="NONE")
     del box.workspace.webhook["authSecret"]
@@ -95,6 +98,7 @@ def test_a_webhook_without_a_secret_gets_ours(box, workspace):
     assert (drift(workspace), arrives(box)) == ({}, True)
 
 
+@pytest.mark.rule("2.2 statusCode", "5.2 secret")
 def test_another_secret_shows_with_the_first_callback_that_we_refuse(box, workspace):
     put(workspace, box, authSecret="theirs")
     poll_now(workspace)

@@ -177,6 +177,7 @@ def test_what_an_abandoned_holder_writes_until_its_row_is_taken_is_known_to_the_
     assert (claim.row.effect, claim.row.due_at, claim.abandoned) == ("late", stalled.until, True)
 
 
+@pytest.mark.rule("I3")
 def test_who_lost_the_lease_writes_nothing(hook):
     row(hook, "a")
     late, holder = take(), take(NOW + leases.LEASE)
@@ -285,6 +286,7 @@ def test_the_wait_grows_and_is_bounded_and_never_nothing(attempts, chance):
     assert wait == pytest.approx(max(0.5, chance * min(900.0, 2.0 * 2 ** min(attempts, 20))))
 
 
+@pytest.mark.rule("I11")
 def test_the_waits_of_many_rows_are_spread_over_the_whole_interval():
     waits = sorted(due.backoff(5).total_seconds() for _ in range(400))
     assert waits[40] < 16

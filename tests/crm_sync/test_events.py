@@ -89,6 +89,7 @@ def test_there_are_seven_events():
     assert set(REQUIRED) == set(PAYLOADS)
 
 
+@pytest.mark.rule("2.3 all", "6.1 rule 6", "6.3 ASSIGNMENT_STATUS_UPDATED event")
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_each_event_is_understood_with_its_required_fields_alone(kind):
     event = read(PAYLOADS[kind])
@@ -96,12 +97,21 @@ def test_each_event_is_understood_with_its_required_fields_alone(kind):
     assert event.fields == PAYLOADS[kind]
 
 
+@pytest.mark.rule(
+    "6.3 VISUALS_READY timestamp; VISUALS_READY orderId; VISUALS_READY assignmentId",
+    "6.3 VISUALS_READY visualType; VISUALS_READY product; PHOTOGRAPHER_BOOKED",
+    "6.3 ORDER_STATUS_UPDATED; ASSIGNMENT_STATUS_UPDATED occurredAt",
+    "6.3 ASSIGNMENT_STATUS_UPDATED orderId; ASSIGNMENT_STATUS_UPDATED assignmentId",
+    "6.3 ASSIGNMENT_STATUS_UPDATED previousStatus; ASSIGNMENT_STATUS_UPDATED newStatus",
+    "6.3 APPOINTMENT_DATE_UPDATED; ESTIMATED_DELIVERY_UPDATED; MARKETING_MATERIALS_READY",
+)
 @pytest.mark.parametrize(("kind", "name"), NEEDED)
 def test_without_a_required_field_an_event_is_not_understood_and_the_field_named(kind, name):
     payload = {key: value for key, value in PAYLOADS[kind].items() if key != name}
     assert reason(payload) == f"{kind} without {name}"
 
 
+@pytest.mark.rule("2 optional", "6.3 APPOINTMENT_DATE_UPDATED")
 @pytest.mark.parametrize(("kind", "name"), NEEDED)
 def test_null_is_allowed_for_a_cleared_appointment_alone(kind, name):
     payload = PAYLOADS[kind] | {name: None}
@@ -167,6 +177,7 @@ def test_an_event_of_another_kind_that_names_no_order_says_why(fields, text):
     assert reason({"event": "NEW", "occurredAt": "2026-03-01T10:00:00Z"} | fields) == text
 
 
+@pytest.mark.rule("2 optional", "6.3 ASSIGNMENT_STATUS_UPDATED estimatedDeliveryAt")
 def test_optional_fields_are_read_and_unknown_ones_kept():
     event = read(
         ASSIGNED
@@ -188,6 +199,7 @@ def test_optional_fields_are_read_and_unknown_ones_kept():
     assert (event.text("absent"), event.moment("absent"), event.day("absent")) == ("", None, None)
 
 
+@pytest.mark.rule("2 ids")
 def test_a_numeric_id_is_the_same_as_its_text():
     assert read(BOOKED | {"orderId": 12}).text("orderId") == "12"
 
@@ -216,11 +228,13 @@ def test_an_unreadable_timestamp_is_not_understood_and_named(value):
     assert reason(ASSIGNED | {"scheduledAt": value}) == f"scheduledAt is not a timestamp: {value!r}"
 
 
+@pytest.mark.rule("6.3 ESTIMATED_DELIVERY_UPDATED")
 def test_an_unreadable_date_is_not_understood_and_named():
     payload = PAYLOADS["ESTIMATED_DELIVERY_UPDATED"] | {"estimatedDeliveryAt": "soon"}
     assert reason(payload) == "estimatedDeliveryAt is not a date: 'soon'"
 
 
+@pytest.mark.rule("6.3 VISUALS_READY event")
 @pytest.mark.parametrize(
     ("payload", "text"),
     [
@@ -299,6 +313,7 @@ def outcome(body: bytes) -> Event | str:
     return text if 0 < len(text) <= 200 else pytest.fail(f"{len(text)} characters: {text}")
 
 
+@pytest.mark.rule("I17")
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_are_an_event_or_not_understood(body):

@@ -21,6 +21,7 @@ def tried(box, index: int) -> datetime:
     return datetime.fromisoformat(box.workspace.history[index]["triggeredAt"])
 
 
+@pytest.mark.rule("I21", "2.2 id; triggeredAt", "6.1 rule 7", "8 history")
 @pytest.mark.parametrize("fault", ["", "DROPPED"])
 @pytest.mark.parametrize(
     ("before", "burst", "found"),
@@ -56,6 +57,7 @@ def test_a_burst_between_two_polls_is_a_gap_where_the_windows_do_not_overlap(
     assert gaps() == found
 
 
+@pytest.mark.rule("I21")
 def test_small_steps_of_any_number_are_no_gap(box, workspace):
     for _ in range(12):
         happen(box, 9, "DROPPED")
@@ -73,6 +75,7 @@ def test_what_a_poll_recovers_is_due_in_the_order_of_the_platform(box, workspace
     assert rows.values("due_at").distinct().count() == 9
 
 
+@pytest.mark.rule("I21")
 def test_after_a_gap_every_app_is_asked_once(box, workspace, app_hooks):
     asked = []
 
@@ -125,6 +128,7 @@ def test_an_empty_history_that_was_erased_is_none(box, workspace):
     assert gaps() == []
 
 
+@pytest.mark.rule("4.1 DELETE")
 def test_a_webhook_that_was_deleted_takes_its_history_with_it(box, workspace):
     happen(box, 2)
     poll_now(workspace)
@@ -147,6 +151,7 @@ def _attempt(box, ago: timedelta) -> datetime:
     return at
 
 
+@pytest.mark.rule("2.1 lastTriggeredAt")
 def test_an_attempt_that_neither_history_nor_callback_shows_is_told(box, workspace):
     at = _attempt(box, 40 * SECOND)
     assert poll_now(workspace) == "gap"
@@ -156,6 +161,7 @@ def test_an_attempt_that_neither_history_nor_callback_shows_is_told(box, workspa
     assert gaps() == ["UNEXPLAINED"]
 
 
+@pytest.mark.rule("8 response time")
 def test_it_has_35_seconds_to_show_up(box, workspace):
     _attempt(box, 5 * SECOND)
     assert poll_now(workspace) == "polled"

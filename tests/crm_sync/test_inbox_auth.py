@@ -39,6 +39,7 @@ def test_from_the_second_on_a_callback_is_one_statement(hook, django_assert_num_
     assert bodies() == [b"1", b"2"]
 
 
+@pytest.mark.rule("S1")
 @pytest.mark.parametrize(
     ("changed", "headers"),
     [
@@ -136,6 +137,7 @@ def test_so_many_are_remembered_and_no_more(db):
     assert call(one, b"2", {"X-API-Key": "old"}) == 200
 
 
+@pytest.mark.rule("S9")
 def test_no_name_of_a_host_and_no_plain_http_keeps_a_callback_out(hook, settings):
     settings.ALLOWED_HOSTS = ["elsewhere.test"]
     settings.SECURE_SSL_REDIRECT = True  # a redirect would be a lost event (S9)
@@ -144,6 +146,7 @@ def test_no_name_of_a_host_and_no_plain_http_keeps_a_callback_out(hook, settings
     assert Client().get("/healthz").status_code in (301, 400)
 
 
+@pytest.mark.rule("I14")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
 def test_a_connection_that_the_database_has_closed_is_made_anew(hook):

@@ -26,6 +26,7 @@ def call(workspace: Workspace) -> tuple[int, float]:
     return response.status_code, time.monotonic() - began
 
 
+@pytest.mark.rule("I25")
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has its lock_timeout")
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first call", "a later call"])
 def test_with_a_locked_database_the_503_comes_in_under_two_seconds(hook, is_first):

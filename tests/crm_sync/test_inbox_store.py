@@ -109,6 +109,7 @@ def test_an_event_up_to_ten_minutes_ahead_of_the_clock_is_applied_and_another_wa
     assert applied == ["12", "13"]
 
 
+@pytest.mark.rule("6.1 rule 5")
 def test_the_same_event_written_otherwise_is_a_duplicate(hook, applied):
     first = store(hook, json.dumps(MOVED).encode())
     again = store(hook, json.dumps(dict(reversed(MOVED.items())), indent=1).encode())

@@ -59,6 +59,7 @@ def refusals(workspace: Workspace) -> tuple[int, str]:
 # --- who may call, §5.2, S1
 
 
+@pytest.mark.rule("5.2 HEADER; QUERY_PARAMETER; BEARER_TOKEN", "6.1 rule 3")
 @pytest.mark.parametrize("auth_type", TYPES)
 def test_the_right_secret_is_taken(hook, auth_type):
     hook.auth_type = auth_type
@@ -68,6 +69,7 @@ def test_the_right_secret_is_taken(hook, auth_type):
     assert refusals(hook) == (0, "")
 
 
+@pytest.mark.rule("S1")
 @pytest.mark.parametrize("auth_type", TYPES)
 @pytest.mark.parametrize(
     "secret",
@@ -82,6 +84,7 @@ def test_any_other_secret_is_refused_and_counted_and_nothing_stored(hook, auth_t
     assert not ReceivedEvent.objects.exists()
 
 
+@pytest.mark.rule("S1")
 @pytest.mark.parametrize("auth_type", [*TYPES, "NONE"])
 @pytest.mark.parametrize("secret", [None, "", "None"])
 def test_a_workspace_without_a_secret_lets_nobody_in(hook, auth_type, secret):
@@ -99,6 +102,7 @@ def test_another_scheme_than_bearer_is_refused(hook, scheme):
     assert call(hook, None, headers={"Authorization": value}) == REFUSED
 
 
+@pytest.mark.rule("5.1 separate")
 @pytest.mark.parametrize("auth_type", TYPES)
 def test_the_token_of_our_calls_lets_nobody_in(hook, auth_type):
     Workspace.objects.update(auth_type=auth_type, fixed_token="our-own-token", client_secret="ours")
@@ -107,6 +111,7 @@ def test_the_token_of_our_calls_lets_nobody_in(hook, auth_type):
     assert not ReceivedEvent.objects.exists()
 
 
+@pytest.mark.rule("5.2 NONE")
 @pytest.mark.parametrize("allowed", [True, False])
 def test_none_lets_everybody_in_only_with_the_setting(hook, settings, allowed):
     settings.CALLBACK_ALLOW_NONE = allowed
@@ -116,6 +121,7 @@ def test_none_lets_everybody_in_only_with_the_setting(hook, settings, allowed):
     assert ReceivedEvent.objects.count() == allowed
 
 
+@pytest.mark.rule("S6")
 def test_two_secrets_are_valid_in_a_rotation_and_the_old_one_not_after_it(hook):
     now = timezone.now()
     hook.auth_secret, hook.previous_auth_secret = "new", "old"
@@ -127,6 +133,7 @@ def test_two_secrets_are_valid_in_a_rotation_and_the_old_one_not_after_it(hook):
     assert ReceivedEvent.objects.count() == 3
 
 
+@pytest.mark.rule("S12")
 def test_the_secret_of_one_workspace_opens_no_other(hook):
     other = Workspace.objects.create(slug="other", base_url="http://x.test", auth_secret="theirs")
     assert call(other, SECRET) == REFUSED
@@ -140,6 +147,7 @@ def test_the_secret_of_one_workspace_opens_no_other(hook):
 # --- what is stored, I17
 
 
+@pytest.mark.rule("S9")
 @pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
 @pytest.mark.parametrize("slash", [True, False])
 def test_any_method_with_a_body_is_stored_raw_and_never_redirected(hook, method, slash):
@@ -169,6 +177,7 @@ BODIES = [
 ]
 
 
+@pytest.mark.rule("I17", "6.1 rule 2")
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: repr(body[:9]))
 @pytest.mark.parametrize(
     "kind",
@@ -186,6 +195,7 @@ def test_what_the_platform_accepts_as_an_answer_is_no_reason_to_lose_an_event(ho
     assert response.status_code == 401
 
 
+@pytest.mark.rule("S9")
 @pytest.mark.parametrize(("method", "status"), [("POST", 400), ("PUT", 400), ("GET", 405)])
 @pytest.mark.parametrize("body", [b"", b" \r\n"])
 def test_a_call_without_a_body_is_refused_counted_and_shown(hook, method, status, body):
@@ -202,6 +212,7 @@ def test_no_other_method_gets_a_good_answer(hook, method):
     assert not ReceivedEvent.objects.exists()
 
 
+@pytest.mark.rule("S7")
 @pytest.mark.parametrize(("length", "stored"), [(1000, True), (1001, False)])
 def test_a_body_over_the_limit_is_refused_before_it_is_read(hook, settings, length, stored):
     settings.CALLBACK_BODY_LIMIT = 1000
@@ -241,6 +252,7 @@ def test_an_unknown_address_is_not_there(hook):
     assert not ReceivedEvent.objects.exists()
 
 
+@pytest.mark.rule("I16", "6.1 rule 5")
 def test_a_repeated_delivery_is_counted_and_not_stored_twice(hook):
     assert [call(hook) for _ in range(3)] == [STORED] * 3
     assert ReceivedEvent.objects.get().repeats == 2
@@ -249,6 +261,7 @@ def test_a_repeated_delivery_is_counted_and_not_stored_twice(hook):
 # --- secrets in what is stored, S3 to S5
 
 
+@pytest.mark.rule("S3")
 @pytest.mark.parametrize("auth_type", TYPES)
 def test_no_stored_header_holds_the_secret(hook, auth_type):
     hook.auth_type, hook.auth_header_name = auth_type, "X-Our-Key"
@@ -291,6 +304,7 @@ TRIGGERS = {
 }
 
 
+@pytest.mark.rule("S16", "2.2 responseBody", "8 response body")
 def test_what_the_database_does_not_take_gets_a_503_with_a_fixed_text(hook):
     with connection.cursor() as cursor:
         for statement in TRIGGERS[connection.vendor]:

@@ -24,6 +24,7 @@ def call(workspace: Workspace) -> int:
     return response.status_code
 
 
+@pytest.mark.rule("I25")
 def test_the_ring_comes_when_the_callback_can_be_read_by_others(hook):
     seen = []
     doorbell.connect(lambda *ring: seen.append((*ring, ReceivedEvent.objects.count())))

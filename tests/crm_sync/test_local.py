@@ -14,6 +14,7 @@ from crm_sync.work.local import Local
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.rule("I14")
 def test_a_database_that_is_away_is_told_once_and_asked_again(monkeypatch, caplog):
     monkeypatch.setattr(queues, "ending", threading.Event())
     monkeypatch.setattr("crm_sync.work.local.EVERY", 0.05)

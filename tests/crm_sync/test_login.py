@@ -35,6 +35,7 @@ def enter(password: str, *, name: str = "ada", where: str = "192.0.2.1", browser
     return Client(REMOTE_ADDR=where, HTTP_USER_AGENT=browser).post(LOGIN, entered)
 
 
+@pytest.mark.rule("S17")
 def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada, caplog, boss):
     caplog.set_level(logging.INFO)
     with time_machine.travel(timezone.now(), tick=False) as clock:
@@ -77,6 +78,7 @@ def test_a_password_that_was_typed_as_a_name_is_kept_nowhere(ada, caplog):
     assert enter("wrong", name=f"{GOOD}.").status_code == 200
 
 
+@pytest.mark.rule("S17")
 def test_a_login_a_logout_and_a_refusal_are_logged_with_the_person(ada, caplog):
     caplog.set_level(logging.INFO)
     User.objects.create_user("eve", password=GOOD, is_staff=True)
@@ -107,6 +109,7 @@ def test_an_address_that_has_to_wait_is_logged_once_a_minute(ada, caplog):
     ]
 
 
+@pytest.mark.rule("S17")
 def test_thirty_failures_from_one_address_close_it_to_every_name_for_a_minute(ada):
     for n in range(login_limits.FAILURES):
         assert enter("wrong", name=f"nobody-{n}").status_code == 200
@@ -133,6 +136,7 @@ def test_who_logs_in_with_the_right_password_is_never_counted(ada):
         assert enter(GOOD).status_code == 302
 
 
+@pytest.mark.rule("S17")
 def test_while_two_passwords_are_hashed_a_third_login_is_asked_to_come_back(ada, settings):
     settings.PASSWORD_HASHERS = ["crm_sync.security.login_limits.BoundedHasher"]
     ada.set_password(GOOD)
@@ -185,6 +189,7 @@ def test_a_session_ends_after_eight_hours_and_old_ones_are_removed(ada, settings
         assert Session.objects.get().expire_date > timezone.now()
 
 
+@pytest.mark.rule("S17")
 def test_credentials_ask_for_the_password_ten_minutes_after_the_login(box, workspace, ada):
     browser, address = Client(), credentials(workspace)
     entered = {name: value for name, value in ENTERED.items() if name != "slug"}
@@ -239,6 +244,7 @@ def late(ada):
         yield browser
 
 
+@pytest.mark.rule("S17")
 def test_a_token_of_the_api_is_made_only_after_the_password(main, late):
     address = "/admin/crm_sync/apitoken/add/"
     entered = {"workspace": main.pk, "name": "ERP", "properties:read": "on"}
@@ -271,6 +277,7 @@ def test_an_address_of_a_subscription_is_changed_with_the_password_in_the_same_f
     assert Subscription.objects.get().address == "https://b.test/"
 
 
+@pytest.mark.rule("S17")
 def test_a_secret_of_a_subscription_is_changed_only_after_the_password(main, late):
     row, listed = subscribe(main, "https://a.test/"), "/admin/crm_sync/subscription/"
     act = {"action": "rotate", "_selected_action": row.pk}

@@ -61,6 +61,7 @@ def test_an_address_of_the_internet_is_public(ip):
     assert is_public(ip) is True
 
 
+@pytest.mark.rule("S13")
 @pytest.mark.parametrize(
     "host",
     [
@@ -87,6 +88,7 @@ def test_one_private_address_among_several_is_enough_to_refuse(monkeypatch):
         body_of("https://cdn.test/", inside=[])
 
 
+@pytest.mark.rule("S13")
 def test_a_name_that_answers_differently_the_second_time_is_asked_once(monkeypatch):
     with serving(answering(b"secret")) as server:
         # Public, and assigned to nobody.
@@ -144,6 +146,7 @@ def test_what_is_no_encrypted_web_address_is_refused(url, told):
         body_of(url)
 
 
+@pytest.mark.rule("S13")
 @pytest.mark.parametrize(
     ("target", "error", "told"),
     [
@@ -262,6 +265,7 @@ def secure(talk: Talk, pem: Path, base: type[Server] = Server) -> Server:
     return Secure(talk)
 
 
+@pytest.mark.rule("S13")
 @pytest.mark.parametrize(
     ("name", "is_trusted", "arrives"),
     [("localhost", True, True), ("localhost", False, False), ("another.test", True, False)],

@@ -61,6 +61,7 @@ def test_an_account_is_added_only_after_the_password(late):
     assert ASKED not in late.get("/admin/auth/user/add/").content.decode()
 
 
+@pytest.mark.rule("S17")
 def test_nobody_becomes_a_superuser_before_the_password(late, eve):
     address = f"/admin/auth/user/{eve.pk}/change/"
     entered = PERSON | {"is_superuser": "on", "is_staff": "on", "is_active": "on"}
@@ -69,6 +70,7 @@ def test_nobody_becomes_a_superuser_before_the_password(late, eve):
     assert User.objects.get(pk=eve.pk).is_superuser
 
 
+@pytest.mark.rule("S17")
 def test_nobody_gets_another_password_before_the_own_one(late, eve):
     address = f"/admin/auth/user/{eve.pk}/password/"
     entered = {name: NEW[name] for name in ("usable_password", "password1", "password2")}
@@ -108,6 +110,7 @@ def test_the_own_password_is_kept_with_no_failure(late, eve):
     assert "not-quite-mine" not in repr(list(AccessAttempt.objects.values()))
 
 
+@pytest.mark.rule("S17")
 def test_a_second_factor_is_removed_only_after_the_password(late, eve, settings):
     settings.ADMIN_SECOND_FACTOR = "optional"
     listed = "/admin/crm_sync/authenticatorapp/"
@@ -125,6 +128,7 @@ def test_a_second_factor_is_removed_only_after_the_password(late, eve, settings)
     assert not AuthenticatorApp.objects.exists()
 
 
+@pytest.mark.rule("S17")
 def test_the_password_of_a_source_is_changed_only_after_the_own_one(late, main):
     sender = Sender.objects.create(workspace=main, name="Feed", language="de")
     entered = FEED | {"sender": sender.pk, "new_secret": "theirs"}

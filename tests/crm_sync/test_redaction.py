@@ -35,6 +35,7 @@ def test_of_base64_no_more_than_the_ends_are_left(before):
         assert SECRET[3:8] not in base64.b64decode(end + "=" * (-len(end) % 4)).decode("latin-1")
 
 
+@pytest.mark.rule("S4")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -98,6 +98,7 @@ def test_a_refusal_keeps_its_status():
     assert [refusal(status).status for status in (400, 409, 422)] == [400, 409, 422]
 
 
+@pytest.mark.rule("7 error body")
 @pytest.mark.parametrize("name", ["field", "attr", "path", "property"])
 def test_a_field_is_read_under_each_of_its_names(name):
     body = {"message": "no", "errors": [{name: "prices.rent.gross", "message": "too low"}]}

@@ -59,6 +59,7 @@ def at(days: float):
     return time_machine.travel(START + timedelta(days=days), tick=False)
 
 
+@pytest.mark.rule("S23")
 def test_bytes_and_headers_go_after_their_days_and_the_row_stays(hook):
     rows = one_of_each(hook)
     with at(89.9):
@@ -74,6 +75,7 @@ def test_bytes_and_headers_go_after_their_days_and_the_row_stays(hook):
         assert (row.state, row.effect, row.digest) == (state, f"what {state} did", before)
 
 
+@pytest.mark.rule("S23")
 def test_what_waits_for_a_person_or_a_worker_is_kept_whatever_its_age(hook):
     one_of_each(hook)
     with at(10_000):

@@ -59,6 +59,7 @@ def test_what_is_not_due_is_not_rung_for(broker, main):
     assert broker.tick(9) == [("received_events", main.pk)]
 
 
+@pytest.mark.rule("I12")
 def test_a_message_that_the_broker_lost_is_sent_again_after_three_seconds(broker, event):
     broker.tick(0)
     broker.lose()
@@ -66,6 +67,7 @@ def test_a_message_that_the_broker_lost_is_sent_again_after_three_seconds(broker
     assert broker.tick(3.1) == [event]
 
 
+@pytest.mark.rule("I12")
 def test_under_a_backlog_of_messages_none_is_sent_twice_however_long_it_waits(broker, event):
     broker.tick(0)
     assert [broker.tick(n) for n in (4, 60, 3600)] == [[], [], []]

@@ -106,6 +106,7 @@ def test_where_it_is_off_nothing_asks_for_it_and_no_page_is_there(secret, settin
     assert AuthenticatorApp.objects.count() == 1
 
 
+@pytest.mark.rule("S17")
 def test_an_app_that_is_set_up_is_asked_for_and_each_code_opens_once(secret, clock):
     clock.shift(30)
     assert "Enter the code that your app shows" in enter().content.decode()
@@ -242,6 +243,7 @@ def test_a_session_of_before_ends_once_the_app_is_set_up(browser):
     assert elsewhere.get(LOGIN).status_code == 200
 
 
+@pytest.mark.rule("S17")
 def test_where_it_is_required_no_other_page_opens_before_it_is_set_up(browser, settings):
     settings.ADMIN_SECOND_FACTOR = REQUIRED
     for address in ("/admin/", "/admin/password_change/", "/admin/auth/user/"):
@@ -350,11 +352,13 @@ def in_the_clear(secret: str, codes: list[str]) -> list[str]:
     return [one for one in (secret, key, *codes) if one in raw() + dump.getvalue()]
 
 
+@pytest.mark.rule("S5")
 def test_neither_the_database_nor_a_dump_holds_a_key_or_a_recovery_code(browser):
     assert in_the_clear(*set_up(browser)) == []
     assert (AuthenticatorApp.objects.count(), StaticToken.objects.count()) == (1, 10)
 
 
+@pytest.mark.rule("S5")
 def test_what_is_stored_of_a_recovery_code_opens_nothing(secret, clock):
     clock.shift(30)
     stored = StaticToken.objects.first().token
@@ -383,6 +387,7 @@ def test_where_the_key_at_rest_is_lost_every_page_and_the_recovery_codes_still_o
     assert enter(code=code(secret)).status_code == 302
 
 
+@pytest.mark.rule("S5")
 def test_a_rotated_key_is_read_without_the_old_one(secret, settings, clock):
     fresh = Fernet.generate_key().decode()
     settings.SECRET_KEYS_AT_REST = [fresh, *settings.SECRET_KEYS_AT_REST]

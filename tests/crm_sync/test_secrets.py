@@ -45,6 +45,7 @@ def read() -> dict[str, str]:
     return {name: getattr(workspace, name) for name in CANARIES}
 
 
+@pytest.mark.rule("S5")
 def test_the_database_holds_no_secret_in_the_clear(stored):
     assert "canary" not in raw()
     assert read() == CANARIES
@@ -61,6 +62,7 @@ def test_no_secret_is_an_empty_text(db, keys):
     assert (encrypt(""), decrypt("")) == ("", "")
 
 
+@pytest.mark.rule("S5")
 def test_after_a_rotation_the_old_secrets_are_read_and_new_ones_use_the_new_key(
     stored, keys, settings
 ):
@@ -98,6 +100,7 @@ def test_a_secret_does_not_print_itself(stored):
     assert "canary" not in repr(workspace.client().__dict__)
 
 
+@pytest.mark.rule("S5")
 def test_no_dump_of_the_data_holds_a_secret(stored):
     assert "canary" not in serializers.serialize("json", Workspace.objects.all())
 
@@ -109,6 +112,7 @@ def rotate(*options: str) -> dict:
     return json.loads(out.getvalue())
 
 
+@pytest.mark.rule("S5")
 def test_rotated_secrets_are_read_without_the_old_key(stored, keys, settings):
     settings.SECRET_KEYS_AT_REST = [keys[1], keys[0]]
     assert rotate() == {"encrypted": 4, "newest": 0, "unreadable": []}

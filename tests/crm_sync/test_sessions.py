@@ -39,6 +39,7 @@ def is_in(browser: Client) -> bool:
     return browser.get("/admin/").status_code == 200
 
 
+@pytest.mark.rule("S17")
 def test_a_session_ends_after_an_hour_without_use(clock, caplog):
     caplog.set_level(logging.INFO)
     browser = enter()
@@ -98,6 +99,7 @@ def test_each_person_sees_their_own_sessions_and_no_key(clock):
     assert [one.pk for one in Session.objects.all() if one.pk in text] == []
 
 
+@pytest.mark.rule("S17")
 def test_a_person_ends_one_of_their_sessions_and_the_history_says_so(clock):
     browser, phone, other = enter(), enter(agent=PHONE), enter("eve")
     (name,) = re.findall(r'name="end" value="(\w{16})"', browser.get(MINE).content.decode())

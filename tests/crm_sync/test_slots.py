@@ -71,6 +71,7 @@ def test_only_one_call_of_a_workspace_tries_whether_its_platform_is_back(main, s
     assert hold(stack, main, 2, first_alone=True) == [True, False]
 
 
+@pytest.mark.rule("I12")
 def test_what_a_dead_process_held_is_free_after_five_seconds(main, stack):
     hold(stack, main, 5)
     Slot.objects.update(lease_until=timezone.now() + timedelta(seconds=0.05))

@@ -47,6 +47,7 @@ def fail(server_url: str, *, deadline: float = DEADLINE, json: object = None) ->
     return caught.value
 
 
+@pytest.mark.rule("I13")
 @pytest.mark.parametrize(
     "talk",
     [
@@ -87,6 +88,7 @@ def taking(pause: float) -> Talk:
     return talk
 
 
+@pytest.mark.rule("I13")
 @pytest.mark.parametrize("pause", [0.0, 0.1])
 @pytest.mark.parametrize("is_encrypted", [False, True])
 def test_a_server_that_takes_no_whole_request_is_left_at_the_deadline(
@@ -215,6 +217,7 @@ def test_the_second_address_of_a_name_is_asked_where_the_first_refuses(monkeypat
         assert _headers(server)["host"] == f"cdn.test:{server.port}"
 
 
+@pytest.mark.rule("I13")
 @pytest.mark.parametrize("takes", [DEADLINE + 0.1, 8 * DEADLINE])
 def test_a_resolver_that_does_not_answer_in_time_ends_no_call_later(monkeypatch, takes):
     late = slow_resolver(monkeypatch, takes)
@@ -346,6 +349,7 @@ def test_an_answer_in_chunks_is_read_whole_and_its_connection_stays_open(packed)
         assert (len(server.requests), len(server._open)) == (3, 1)
 
 
+@pytest.mark.rule("I13")
 def test_a_gzip_bomb_does_not_fill_the_memory():
     packer = zlib.compressobj(level=1, wbits=31)
     bomb = b"".join(packer.compress(bytes(1024 * 1024)) for _ in range(300)) + packer.flush()
@@ -358,6 +362,7 @@ def test_a_gzip_bomb_does_not_fill_the_memory():
     assert peak < 20 * 1024 * 1024
 
 
+@pytest.mark.rule("S15")
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])
 def test_a_redirect_is_not_followed_and_the_token_goes_nowhere_else(status):
     with serving(answering(b"{}")) as elsewhere:
@@ -370,6 +375,7 @@ def test_a_redirect_is_not_followed_and_the_token_goes_nowhere_else(status):
     assert elsewhere.requests == []
 
 
+@pytest.mark.rule("S15")
 def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login user password canary\n")
@@ -382,6 +388,7 @@ def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path
     assert proxy.requests == []
 
 
+@pytest.mark.rule("S15")
 def test_a_cookie_of_one_call_does_not_travel_with_the_next():
     with serving(answering(b"{}", "Set-Cookie: session=of-workspace-one")) as server:
         transport.send("GET", server.url, deadline=DEADLINE)

@@ -123,6 +123,7 @@ def test_in_a_pause_nothing_is_claimed(main):
     assert (row.lease_token, row.attempts) == (None, 0)
 
 
+@pytest.mark.rule("I11")
 def test_after_a_pause_one_turn_of_all_queues_tries_one_row(main):
     Workspace.objects.update(pauses=1)
     events(main, 3)

@@ -59,6 +59,13 @@ def test_an_address_of_this_machine_is_told_to_no_platform_elsewhere(settings, d
         configure(away, auth_type="HEADER", now=NOW)
 
 
+@pytest.mark.rule(
+    "1 callback",
+    "2.1 url; method; authType; authSecret",
+    "4.1 body url; body method; body authType",
+    "5.1 separate",
+    "5.2 HEADER; QUERY_PARAMETER; BEARER_TOKEN",
+)
 @pytest.mark.parametrize("auth_type", ["HEADER", "QUERY_PARAMETER", "BEARER_TOKEN"])
 def test_configure_sets_post_our_address_and_a_secret_and_callbacks_arrive(box, fresh, auth_type):
     answer = configure(fresh, auth_type=auth_type, now=NOW)
@@ -70,6 +77,7 @@ def test_configure_sets_post_our_address_and_a_secret_and_callbacks_arrive(box, 
     assert arrives(box)
 
 
+@pytest.mark.rule("1 callback", "2.1 method", "4.1 body enabled", "8 callbacks")
 def test_configure_again_keeps_the_secret_and_mends_the_rest(box, fresh):
     configure(fresh, auth_type="HEADER", now=NOW)
     secret = box.workspace.webhook["authSecret"]
@@ -106,6 +114,7 @@ def test_what_the_platform_refused_leaves_the_old_way_in_place(box, fresh):
     assert state(fresh) == before
 
 
+@pytest.mark.rule("S2")
 def test_none_is_refused_without_the_setting_and_nothing_changes(box, fresh):
     before = state(fresh)
     with pytest.raises(NoneNotAllowed):
@@ -113,6 +122,7 @@ def test_none_is_refused_without_the_setting_and_nothing_changes(box, fresh):
     assert (state(fresh), box.workspace.webhook, list(box.calls)) == (before, None, [])
 
 
+@pytest.mark.rule("5.2 NONE")
 def test_none_with_the_setting_sends_no_secret(box, fresh, settings):
     settings.CALLBACK_ALLOW_NONE = True
     fresh.auth_secret = "of an earlier way"
@@ -124,6 +134,7 @@ def test_none_with_the_setting_sends_no_secret(box, fresh, settings):
     assert arrives(box)
 
 
+@pytest.mark.rule("S6", "4.1 body authSecret")
 def test_a_rotation_replaces_the_secret_and_the_old_one_lives_ten_minutes(box, fresh):
     configure(fresh, auth_type="HEADER", now=NOW)
     old = box.workspace.webhook["authSecret"]
@@ -201,6 +212,7 @@ def test_a_deleted_webhook_is_not_there_and_can_be_made_again(box, workspace):
     assert box.workspace.webhook["authSecret"] == secret
 
 
+@pytest.mark.rule("2.1 enabled")
 def test_a_disabled_webhook_delivers_nothing_until_it_is_enabled(box, workspace):
     workspace.client().enable_webhook(enabled=False)
     assert not arrives(box)
@@ -208,10 +220,12 @@ def test_a_disabled_webhook_delivers_nothing_until_it_is_enabled(box, workspace)
     assert arrives(box)
 
 
+@pytest.mark.rule("S2")
 def test_the_address_carries_the_uuid_and_no_other_key(workspace):
     assert workspace.callback_url == f"http://crm.test/webhooks/{workspace.uuid}/"
 
 
+@pytest.mark.rule("4.2 paths; PUT /webhook/; GET /webhook/history; other methods", "9 rule 2")
 def test_after_the_day_on_which_the_old_paths_go_all_of_it_works(box, workspace):
     day = datetime(2026, 9, 11, 12, tzinfo=UTC)  # §9 rule 2: they are removed on the day before
     box.set_clock(day)
@@ -231,6 +245,9 @@ def test_after_the_day_on_which_the_old_paths_go_all_of_it_works(box, workspace)
 # --- the name of the header and of the parameter, §2.1
 
 
+@pytest.mark.rule(
+    "2.1 authHeaderName; authParameterName", "4.1 body authHeaderName; body authParameterName"
+)
 @pytest.mark.parametrize("auth_type", list(NAMES))
 def test_the_name_can_be_chosen_and_callbacks_arrive_under_it(box, fresh, auth_type):
     argument, member, name = NAMES[auth_type]

@@ -26,6 +26,7 @@ from tests.platforms import Between, lost
 SECRET = "canary-sécret+with/odd&chars"
 
 
+@pytest.mark.rule("2.2 payload; errorMessage", "6.1 rule 4")
 def test_a_dropped_callback_comes_back_through_the_history(box, workspace):
     happen(box, 3, "DROPPED")
     assert not ReceivedEvent.objects.exists()
@@ -103,6 +104,7 @@ def test_a_repeated_attempt_is_one_event(box, workspace):
     assert len(monitor_of(workspace).window) == 2
 
 
+@pytest.mark.rule("2.2 headers")
 def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
     Workspace.objects.update(auth_secret=SECRET)
     happen(box, 1, "DROPPED")
@@ -120,6 +122,7 @@ def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
     assert watch.last_failure == "no answer: http://x.test/?token=*** and cnary"
 
 
+@pytest.mark.rule("2.2 triggeredAt; statusCode; success", "7 non-2xx")
 def test_failures_are_counted_once_with_their_status(box, workspace):
     happen(box, 2, "OLD_SECRET")
     poll_now(workspace)
@@ -130,6 +133,7 @@ def test_failures_are_counted_once_with_their_status(box, workspace):
     assert sources() == ["HISTORY"] * 2
 
 
+@pytest.mark.rule("7 time-out")
 def test_an_attempt_that_timed_out_is_told_and_its_event_is_one(box, workspace, monkeypatch):
     monkeypatch.setattr(callbacks, "SECONDS", 0)  # stored here, but answered too late (A25)
     happen(box, 1)
@@ -144,6 +148,7 @@ def test_an_attempt_that_timed_out_is_told_and_its_event_is_one(box, workspace, 
 # --- outage and blackout, I15, I19, I20
 
 
+@pytest.mark.rule("I15")
 @pytest.mark.django_db(transaction=True)
 def test_while_the_database_takes_nothing_the_answer_is_503_and_the_event_comes_back(
     box, workspace
@@ -186,6 +191,7 @@ def test_after_a_failure_of_ours_the_next_callback_has_the_history_read_at_once(
     assert watch.is_certain
 
 
+@pytest.mark.rule("I20")
 def test_in_a_blackout_every_event_arrives_and_the_first_poll_says_so(box, workspace):
     for round_ in range(1, 6):  # nine attempts between two polls
         happen(box, 9, "DROPPED")
@@ -197,6 +203,7 @@ def test_in_a_blackout_every_event_arrives_and_the_first_poll_says_so(box, works
     assert not Gap.objects.exists()
 
 
+@pytest.mark.rule("I19")
 def test_a_dead_receiver_misses_nothing_that_the_history_still_has(box, workspace, settings):
     Workspace.objects.update(auth_secret="")  # nobody gets in, as if nothing listened
     happen(box, 9)
@@ -209,6 +216,7 @@ def test_a_dead_receiver_misses_nothing_that_the_history_still_has(box, workspac
 # --- the poll itself
 
 
+@pytest.mark.rule("2.1 lastTriggeredAt", "6.1 rule 4")
 def test_the_history_is_read_only_where_something_was_tried(box, workspace):
     assert poll_now(workspace) == "as before"
     assert calls(box) == [CONFIGURATION]

@@ -94,6 +94,7 @@ def test_a_callback_brings_the_next_poll_within_15_seconds(box, workspace):
     assert monitor_of(workspace).due_at == due_at  # sooner is soon enough
 
 
+@pytest.mark.rule("I19", "8 history")
 def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
     for _ in range(3):
         happen(box, 4)

@@ -30,6 +30,7 @@ def body(number: int) -> bytes:
     return json.dumps({"event": "X", "number": number}).encode()
 
 
+@pytest.mark.rule("S22")
 def test_hundreds_of_wrong_secrets_write_few_rows_and_all_genuine_calls_are_stored(
     hook, settings, caplog
 ):
@@ -54,6 +55,7 @@ def test_hundreds_of_wrong_secrets_write_few_rows_and_all_genuine_calls_are_stor
     assert len(lines) <= 2 * (5 + 2 + (time.monotonic() - began))
 
 
+@pytest.mark.rule("S22")
 def test_a_new_secret_is_taken_at_once_from_an_address_over_the_limit(hook, settings):
     settings.CALLBACK_WRONG_A_MINUTE = 1
     assert [call(hook, "new") for _ in range(3)] == [REFUSED, TOO_MANY, TOO_MANY]
@@ -114,6 +116,7 @@ def test_the_source_is_who_connected_or_whom_a_trusted_proxy_names(
     assert callers.source(request) == found
 
 
+@pytest.mark.rule("S22")
 def test_only_allowed_addresses_are_taken_and_others_are_shown(hook):
     hook.callback_sources = "192.0.2.0/24, 2001:db8::7"
     hook.save()

@@ -35,6 +35,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.rule("I1", "I6")
 @pytest.mark.chaos
 @pytest.mark.processes
 def test_no_edit_of_either_side_is_lost_however_workers_die(tmp_path: Path, database_url: str):

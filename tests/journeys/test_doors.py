@@ -28,6 +28,7 @@ def installation(tmp_path: Path, database_url: str) -> Iterator[Installation]:
     one.stop()
 
 
+@pytest.mark.rule("I25", "S22")
 def test_whatever_people_and_programs_do_a_callback_is_stored_at_once(installation):
     installation.start_sandbox(step=3600)
     how = installation.run("-m", "tests.journeys.crowd", "setup", "1000")

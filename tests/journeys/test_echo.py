@@ -213,6 +213,7 @@ def live(outputs: list[tuple[str, str]]) -> None:
     Workspace.objects.update(paused_until=None)
 
 
+@pytest.mark.rule("S4")
 @pytest.mark.once  # what a row is given hangs on no database
 @pytest.mark.parametrize("how", [WITH_TOKEN, WITH_CLIENT], ids=["fixed token", "client"])
 def test_no_secret_that_the_platform_repeats_is_kept_shown_or_logged(

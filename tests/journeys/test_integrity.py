@@ -77,6 +77,7 @@ def broken_handler(*_: Any) -> Effect:
     raise RuntimeError("a bug of ours")
 
 
+@pytest.mark.rule("I31")
 @pytest.mark.once
 @pytest.mark.django_db(transaction=True)
 def test_every_commit_of_a_days_work_leaves_books_that_add_up(box, workspace, drain_all, app_hooks):

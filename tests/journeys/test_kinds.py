@@ -51,6 +51,7 @@ def test_an_order_that_is_cancelled_is_cancelled_here_too(box, workspace, drain_
     assert Assignment.objects.get().status == "CANCELLED"
 
 
+@pytest.mark.rule("4.6 rule 3")
 def test_an_edit_of_a_leaf_leaves_its_neighbours(box, workspace, drain_all):
     placed(workspace, drain_all)
     row = Property.objects.get()

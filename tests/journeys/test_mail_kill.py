@@ -58,6 +58,7 @@ class Conversation(socketserver.StreamRequestHandler):
         self.wfile.write(f"{text}\r\n".encode())
 
 
+@pytest.mark.rule("I33")
 @pytest.mark.processes
 def test_a_worker_that_is_killed_after_its_mail_went_out_sends_the_same_once_more(
     tmp_path: Path, database_url: str

@@ -32,6 +32,7 @@ def calls(box) -> list[tuple[str, str]]:
     return [(method, path) for method, path, _, _ in box.calls]
 
 
+@pytest.mark.rule("1 properties, users", "4.6 POST")
 def test_a_property_that_the_platform_does_not_know_is_created(box, workspace, drain_all):
     row = make(workspace, title="Flat with a view")
     assert drain_all() == {"properties": {"created": 1}}
@@ -47,6 +48,7 @@ def test_a_property_that_the_platform_does_not_know_is_created(box, workspace, d
     ]
 
 
+@pytest.mark.rule("4.6 PATCH by-reference; rule 3")
 def test_an_edit_travels_as_the_smallest_patch_by_reference(box, workspace, drain_all):
     row = make(workspace, **{"title": "Flat", "prices.rent": {"net": 1000}, "numberOfRooms": 3})
     drain_all()
@@ -76,6 +78,7 @@ def test_a_thousand_edits_are_one_patch(box, workspace, drain_all):
     assert remote(box)["title"] == "Flat 49"
 
 
+@pytest.mark.rule("1 properties, users", "4.6 rule 5")
 def test_what_somebody_changed_on_the_platform_is_taken_over(box, workspace, drain_all):
     row = make(workspace)
     drain_all()
@@ -104,6 +107,7 @@ def test_a_field_that_both_changed_is_a_conflict_and_ours_wins_by_default(
     assert remote(box)["title"] == "Ours"
 
 
+@pytest.mark.rule("7 255")
 def test_a_field_that_the_platform_refuses_waits_and_the_others_go_out(box, workspace, drain_all):
     row = make(workspace)
     drain_all()
@@ -124,6 +128,7 @@ def test_a_field_that_the_platform_refuses_waits_and_the_others_go_out(box, work
     assert (row.problem, remote(box)["displayReferenceId"]) == ({}, "short")
 
 
+@pytest.mark.rule("7 error body")
 @pytest.mark.parametrize("form", ["list", "text", "field", "object", "keys"])
 def test_each_refused_field_is_found_however_the_error_names_it(box, workspace, drain_all, form):
     row = make(workspace)
@@ -141,6 +146,7 @@ def test_each_refused_field_is_found_however_the_error_names_it(box, workspace, 
     assert (list(row.problem), row.due_at, remote(box)["title"]) == (["REFUSED"], None, "Kept")
 
 
+@pytest.mark.rule("4.6 rule 1")
 def test_a_scalar_that_is_cleared_is_shown_as_not_clearable(box, workspace, drain_all):
     row = make(workspace, title="Flat", numberOfRooms=3)
     drain_all()
@@ -154,6 +160,7 @@ def test_a_scalar_that_is_cleared_is_shown_as_not_clearable(box, workspace, drai
     assert calls(box) == [("GET", "/v1/real-estate-properties/by-reference/A-1")]
 
 
+@pytest.mark.rule("4.6 rule 2")
 def test_an_emptied_list_travels_as_an_empty_list(box, workspace, drain_all):
     row = make(workspace, title="Flat", videoLinks=[{"url": "https://example.com/v"}])
     drain_all()
@@ -165,6 +172,7 @@ def test_an_emptied_list_travels_as_an_empty_list(box, workspace, drain_all):
     assert not remote(box).get("videoLinks")
 
 
+@pytest.mark.rule("4.6 rule 2")
 def test_a_map_travels_whole_and_an_emptied_one_as_an_empty_map(box, workspace, drain_all):
     row = make(workspace, title="Flat", customFields={"crm": "1", "old": "x"})
     drain_all()

@@ -63,6 +63,7 @@ def installation(tmp_path: Path, database_url: str, redis: Redis) -> Iterator[In
     running.stop()
 
 
+@pytest.mark.rule("I12")
 def test_a_redis_that_restarts_ends_no_worker(tmp_path: Path, installation, redis):
     for name in ("first", "second"):
         installation.start_worker(name, "--include", "tests.journeys.slow_task")

@@ -125,6 +125,7 @@ def old(box, workspace, home, drain_all) -> tuple[str, dict[str, str]]:  # noqa:
     return dump, newer
 
 
+@pytest.mark.rule("I4")
 @pytest.mark.parametrize("policy", ["crm_wins", "platform_wins"])
 def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
     box, workspace, drain_all, old, boss, policy

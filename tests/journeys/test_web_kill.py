@@ -22,6 +22,7 @@ def installation(tmp_path: Path, database_url: str):
     one.stop()
 
 
+@pytest.mark.rule("I16")
 @pytest.mark.once  # `make kills` kills it more often, on both databases
 @pytest.mark.processes
 def test_what_was_acknowledged_is_stored_whenever_the_web_dies(installation, database_url):

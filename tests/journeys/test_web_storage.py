@@ -99,6 +99,7 @@ def a_full_disk(folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
+@pytest.mark.rule("I15")
 @pytest.mark.once
 def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(
     tmp_path: Path, new_database: NewDatabase
@@ -121,6 +122,7 @@ def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@pytest.mark.rule("I15")
 def test_while_the_database_is_down_nothing_is_acknowledged(installation, database_url):
     if is_sqlite(database_url):
         pytest.skip("SQLite has no server that could be down")
@@ -151,6 +153,7 @@ def test_while_the_table_is_locked_for_long_nothing_is_acknowledged(installation
     refuses_and_recovers(installation, database_url, lock)
 
 
+@pytest.mark.rule("I25", "6.1 rule 3", "8 response time")
 def test_neither_a_frozen_broker_nor_a_busy_database_keeps_the_platform_waiting(
     tmp_path: Path, database_url: str
 ):

@@ -73,6 +73,7 @@ def test_an_appointment_that_the_platform_withdrew_is_not_in_the_list(main, boss
     assert ("in 3 h" in text, "in 5 h" in text) == (False, True)
 
 
+@pytest.mark.rule("3.1 values")
 @pytest.mark.parametrize(
     ("status", "badge"),
     [

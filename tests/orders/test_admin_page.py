@@ -125,6 +125,7 @@ def test_only_a_number_of_a_phone_can_be_called(main, boss, number):
     assert dict(card["facts"])["Mail"] == f"{number}@x"
 
 
+@pytest.mark.rule("S18")
 def test_only_web_addresses_of_materials_are_linked(main, boss):
     order = make_order(main)
     ready = MaterialSet.objects.create(

@@ -65,6 +65,7 @@ def answer_itself(wire, row: Assignment, document: dict) -> None:
 # --- when it is read
 
 
+@pytest.mark.rule("4.5 GET assignment", "6.2 PHOTOGRAPHER_BOOKED", "6.3 PHOTOGRAPHER_BOOKED")
 def test_a_booked_photographer_is_read_from_the_assignment(box, place, drain_all):
     order = place()
     assignment = order.assignments.get()
@@ -121,6 +122,7 @@ def test_where_orders_are_brief_what_no_event_told_is_read_too(box, place, drain
     assert (assignment.scheduled_at, assignment.photographer) == (None, {})
 
 
+@pytest.mark.rule("1 order")
 def test_an_order_that_is_answered_by_its_id_alone_is_read_at_once(box, place, drain_all):
     box.switches["placed"] = "id"
     order = place("GROUND_PHOTO", "FLOOR_PLAN")
@@ -195,6 +197,7 @@ def test_an_assignment_that_is_not_told_whole_erases_nothing(order, wire, docume
     assert facts(row) == KNOWN
 
 
+@pytest.mark.rule("4.5 GET assignment")
 def test_what_a_whole_assignment_leaves_out_is_cleared(order, wire):
     row = order.assignments.get()
     answer_itself(wire, row, WHOLE | {"scheduledAt": "2026-12-02T09:00:00Z"})
@@ -219,6 +222,7 @@ def test_a_reason_to_act_ends_with_its_status_though_the_detail_is_brief(order, 
     assert facts(row)["action_required"] == ""
 
 
+@pytest.mark.rule("I23")
 def test_an_event_that_comes_during_the_read_is_not_overwritten(order, workspace, wire):
     row = order.assignments.get()
     later = (now() + timedelta(seconds=5)).isoformat()

@@ -124,6 +124,7 @@ class BatchLaws(TestCase):
             transaction.set_rollback(True)
         return found
 
+    @pytest.mark.rule("I22")
     @settings(max_examples=times("BATCHES", 30), deadline=None)
     @given(HISTORIES, HISTORIES)
     def test_a_batch_does_what_its_events_do_one_by_one(self, history, bodies):

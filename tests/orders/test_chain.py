@@ -35,6 +35,7 @@ def test_the_tables_have_so_many_moves():
     assert (len(ASSIGNMENT_MOVES), len(moves(ORDER_TRANSITIONS))) == (19, 4)
 
 
+@pytest.mark.rule("I24", "3.3 rule 1", "6.3 ASSIGNMENT_STATUS_UPDATED previousStatus")
 @pytest.mark.parametrize(("kind", "previous", "new"), ASSIGNMENT_MOVES)
 @pytest.mark.parametrize("is_known", [True, False])
 def test_each_move_of_an_assignment_is_read_where_its_beginning_is_not_what_we_had(
@@ -50,6 +51,7 @@ def test_each_move_of_an_assignment_is_read_where_its_beginning_is_not_what_we_h
     assert is_due(Order.objects.get()) == (not is_known or is_read_anyway)
 
 
+@pytest.mark.rule("3.3 rule 1")
 @pytest.mark.parametrize(("previous", "new"), moves(ORDER_TRANSITIONS))
 @pytest.mark.parametrize("is_known", [True, False])
 def test_each_move_of_an_order_is_read_where_its_beginning_is_not_what_we_had(
@@ -73,6 +75,7 @@ def steps(box, assignment: str, count: int, lost_step: int) -> None:
     box.faults.set({})
 
 
+@pytest.mark.rule("I24")
 @pytest.mark.parametrize("lost_step", range(4))
 @pytest.mark.parametrize("product", ["GROUND_PHOTO", "ENERGY_CERTIFICATE"])
 def test_whichever_step_is_lost_the_next_one_puts_everything_right(
@@ -92,6 +95,7 @@ def test_whichever_step_is_lost_the_next_one_puts_everything_right(
     assert assignment.status == box.workspace.assignments[assignment.platform_id]["status"]
 
 
+@pytest.mark.rule("3.1 start")
 def test_an_order_that_others_placed_becomes_known_by_the_history_alone(
     box, workspace, place, drain_all
 ):

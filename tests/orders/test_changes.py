@@ -17,6 +17,7 @@ def put(box) -> list[tuple[str, dict]]:
     return [(path, body) for method, path, body, _ in box.calls if method == "PUT"]
 
 
+@pytest.mark.rule("1 acting user", "3.1 PLACED → CANCELLED", "4.4 cancel; acting user", "9 rule 4")
 def test_an_order_is_cancelled_in_the_name_of_a_user(box, place, drain_all):
     order = place("GROUND_PHOTO", "FLOOR_PLAN")
     done = changes.cancel(order, user="AGENT-2", reason="sold", now=now())
@@ -30,6 +31,7 @@ def test_an_order_is_cancelled_in_the_name_of_a_user(box, place, drain_all):
     assert (order.status, order.due_at > now() + timedelta(hours=23)) == ("CANCELLED", True)
 
 
+@pytest.mark.rule("4.6 lists", "8 page size")
 def test_a_user_on_the_last_page_is_found(box, place):
     order = place()
     for number in range(250):  # the list can neither be filtered nor sorted (§4.6)
@@ -39,6 +41,12 @@ def test_a_user_on_the_last_page_is_found(box, place):
     assert put(box)[-1][1] == {"userId": "9249"}
 
 
+@pytest.mark.rule(
+    "3.2 PHOTOGRAPHER_ASSIGNED → RESCHEDULE_IN_PROCESS; SCHEDULED → RESCHEDULE_IN_PROCESS",
+    "3.2 RESCHEDULE_IN_PROCESS → PHOTOGRAPHER_ASSIGNED",
+    "4.4 reschedule",
+    "9 rule 4",
+)
 def test_an_assignment_is_rescheduled(box, place, drain_all):
     order = place("GROUND_PHOTO", "FLOOR_PLAN")
     box.step()

@@ -64,6 +64,7 @@ def mails(workspace) -> list[str]:
     return [one.subject for one in mail.outbox]
 
 
+@pytest.mark.rule("S10")
 @pytest.mark.parametrize("moment", [timedelta(0), SOON])
 def test_a_forged_end_is_marked_told_to_nobody_and_reverted_by_the_read(
     workspace, scheduled, reader, admin_client, moment
@@ -99,6 +100,7 @@ def test_a_forged_end_is_marked_told_to_nobody_and_reverted_by_the_read(
     assert mails(workspace) == []
 
 
+@pytest.mark.rule("S10")
 def test_what_the_read_confirms_is_told_once(box, workspace, scheduled, reader, drain_all):
     assignment = scheduled.assignments.get(products=["FLOOR_PLAN"])
     there = box.workspace.assignments[assignment.platform_id]
@@ -128,6 +130,7 @@ def test_while_the_platform_cannot_be_asked_the_mark_stays(box, workspace, sched
     assert mails(workspace) == []
 
 
+@pytest.mark.rule("S10")
 def test_a_forged_announcement_downloads_nothing(workspace, scheduled, folder, drain_all):
     assignment = scheduled.assignments.first()
     ids = {"orderId": scheduled.platform_id, "assignmentId": assignment.platform_id}
@@ -139,6 +142,7 @@ def test_a_forged_announcement_downloads_nothing(workspace, scheduled, folder, d
     assert (Material.objects.count(), MaterialFile.objects.count()) == (0, 0)
 
 
+@pytest.mark.rule("S11")
 def test_an_event_that_an_ahead_one_hides_asks_for_a_read(box, workspace, scheduled):
     assignment = scheduled.assignments.get(products=["GROUND_PHOTO"])
     forge_assignment(workspace, assignment, "IN_PRODUCTION", now() + SOON)
@@ -169,6 +173,7 @@ def test_an_event_that_is_only_late_asks_for_none(workspace, scheduled):
     assert not Assignment.objects.filter(due_at__isnull=False).exists()
 
 
+@pytest.mark.rule("S11")
 def test_an_announcement_that_an_ahead_one_hides_is_fetched(workspace, scheduled):
     assignment = scheduled.assignments.first()
     ids = {"orderId": scheduled.platform_id, "assignmentId": assignment.platform_id}
@@ -181,6 +186,7 @@ def test_an_announcement_that_an_ahead_one_hides_is_fetched(workspace, scheduled
     assert (row.ready_at, row.due_at is not None) == (real, True)
 
 
+@pytest.mark.rule("S10")
 def test_ten_records_that_come_a_hundred_times_change_nothing(box, workspace, place, drain_all):
     place()
     while box.step():

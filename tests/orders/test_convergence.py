@@ -77,6 +77,7 @@ def told(outcome: Outcome) -> Outcome:
     return replace(outcome, trace="") if connection.vendor == "postgresql" else outcome
 
 
+@pytest.mark.rule("I18", "I19")
 @pytest.mark.parametrize(
     "seed", [*(pytest.param(n, marks=pytest.mark.chaos) for n in (0, 1)), 2, 3]
 )
@@ -88,12 +89,14 @@ def test_after_a_storm_the_mirror_is_right(blow: Blow, seed: int):
     assert outcome.wrong_at_rest == []
 
 
+@pytest.mark.rule("I30")
 @pytest.mark.chaos
 def test_the_same_seed_does_the_same(blow: Blow):
     weather = weather_of(5, SHORT)
     assert blow(5, weather, orders=3) == blow(5, weather, orders=3)
 
 
+@pytest.mark.rule("I29")
 @pytest.mark.chaos
 @pytest.mark.parametrize("minutes", [10, -10])
 def test_a_clock_of_ours_that_is_wrong_changes_nothing(blow: Blow, minutes: int):

@@ -94,6 +94,7 @@ def test_nothing_is_downloaded_while_the_setting_is_off(ready, files, folder, se
     assert (want(Material.objects.all(), now=NOW), MaterialFile.objects.count()) == (0, 0)
 
 
+@pytest.mark.rule("I27")
 def test_what_broke_off_goes_on_where_it_ended(ready, files, folder, monkeypatch):
     monkeypatch.setattr(download, "PROGRESS", 100)
     files.cut = [400, 300]
@@ -105,6 +106,7 @@ def test_what_broke_off_goes_on_where_it_ended(ready, files, folder, monkeypatch
     assert (row.problem, row.attempts) == ("", 0)
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize("change", ["another version", "no ranges", "no tag"])
 def test_where_the_rest_cannot_be_had_it_begins_anew(ready, files, folder, change):
     files.cut = [400]
@@ -144,6 +146,7 @@ def test_a_file_that_was_moved_before_its_worker_died_is_stored_once(ready, file
     assert there(folder) == [files.body]
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
@@ -186,6 +189,7 @@ def test_a_type_that_the_list_names_counts_whatever_the_server_says(
 JPEG = b"\xff\xd8\xff" + b"x" * 100
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize(
     ("announced", "answered", "body", "problem"),
     [
@@ -216,6 +220,7 @@ def test_the_same_type_in_another_spelling_is_kept(ready, files, folder, announc
     assert (row.content_type, there(folder)) == ("image/jpeg", [JPEG])
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_the_file_of_a_second_copy_goes_with_its_row(
     ready, files, folder, is_kept, django_capture_on_commit_callbacks
@@ -275,6 +280,7 @@ def test_an_address_in_our_own_network_is_never_asked(ready, files, folder, sett
     assert files.server.requests == []
 
 
+@pytest.mark.rule("S13")
 def test_no_token_of_ours_travels_with_the_request(ready, files, folder):
     wanted(ready, files)
     drain(ready)
@@ -283,6 +289,7 @@ def test_no_token_of_ours_travels_with_the_request(ready, files, folder):
     assert b"canary" not in request
 
 
+@pytest.mark.rule("I27")
 def test_a_newer_version_replaces_the_older_one_only_when_it_is_whole(ready, files, folder):
     row = wanted(ready, files)
     drain(ready)
@@ -388,6 +395,7 @@ def test_the_files_of_the_sandbox_arrive_whatever_goes_wrong_on_the_way(
         assert there(folder) == []
 
 
+@pytest.mark.rule("I27")
 def test_whoever_has_a_part_has_it_alone_until_the_end(tmp_path):
     part, other = PartFile(tmp_path, 1), PartFile(tmp_path, 1)
     with part.held():

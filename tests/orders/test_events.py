@@ -17,6 +17,15 @@ def hear(box, drain_all) -> None:
     assert set(ReceivedEvent.objects.values_list("state", flat=True)) <= {"APPLIED", "STALE"}
 
 
+@pytest.mark.rule(
+    "3.1 PLACED → IN_PROGRESS; IN_PROGRESS → COMPLETED",
+    "3.2 CREATED → PHOTOGRAPHER_ASSIGNED; PHOTOGRAPHER_ASSIGNED → SCHEDULED",
+    "3.2 SCHEDULED → IN_PRODUCTION; IN_PRODUCTION → DELIVERED",
+    "3.3 rule 2",
+    "6.2 ORDER_STATUS_UPDATED; ASSIGNMENT_STATUS_UPDATED",
+    "6.3 ORDER_STATUS_UPDATED; ASSIGNMENT_STATUS_UPDATED event",
+    "6.3 ASSIGNMENT_STATUS_UPDATED assignmentId; ASSIGNMENT_STATUS_UPDATED newStatus",
+)
 def test_a_photo_order_is_followed_to_its_end(box, place, drain_all):
     order = place()
     assignment = Assignment.objects.get()
@@ -58,6 +67,10 @@ def test_a_photo_order_is_followed_to_its_end(box, place, drain_all):
     assert f"order {order.platform_id}: PLACED → IN_PROGRESS" in effects()
 
 
+@pytest.mark.rule(
+    "6.2 VISUALS_READY",
+    "6.3 VISUALS_READY event; VISUALS_READY orderId; VISUALS_READY assignmentId",
+)
 def test_visuals_that_are_ready_are_fetched(box, place, drain_all):
     order = place()
     for _ in range(4):
@@ -75,6 +88,9 @@ def test_visuals_that_are_ready_are_fetched(box, place, drain_all):
     assert material.modified_at == datetime.fromisoformat(there["modifiedAt"])
 
 
+@pytest.mark.rule(
+    "4.5 GET marketing materials", "6.2 MARKETING_MATERIALS_READY", "6.3 MARKETING_MATERIALS_READY"
+)
 def test_marketing_materials_that_are_ready_are_fetched(box, home, drain_all):
     box.marketing_ready("201", "INSTAGRAM")
     box.marketing_ready("201", "LINKEDIN")
@@ -90,6 +106,7 @@ def test_marketing_materials_that_are_ready_are_fetched(box, home, drain_all):
     assert effects()[0] == "property 201: INSTAGRAM is ready"
 
 
+@pytest.mark.rule("I27")
 def test_a_new_announcement_fetches_the_set_again(box, home, drain_all):
     for _ in range(2):
         box.marketing_ready("201", "INSTAGRAM")
@@ -98,6 +115,7 @@ def test_a_new_announcement_fetches_the_set_again(box, home, drain_all):
     assert Material.objects.count() == 2
 
 
+@pytest.mark.rule("6.2 APPOINTMENT_DATE_UPDATED", "6.3 APPOINTMENT_DATE_UPDATED")
 def test_an_appointment_is_set_moved_and_cleared(box, place, drain_all):
     place()
     assignment = Assignment.objects.get()
@@ -114,6 +132,7 @@ def test_an_appointment_is_set_moved_and_cleared(box, place, drain_all):
     assert effects()[-1].endswith("appointment cleared")
 
 
+@pytest.mark.rule("6.2 ESTIMATED_DELIVERY_UPDATED", "6.3 ESTIMATED_DELIVERY_UPDATED")
 def test_an_estimate_is_set(box, place, drain_all):
     place()
     assignment = Assignment.objects.get()
@@ -124,6 +143,11 @@ def test_an_estimate_is_set(box, place, drain_all):
     assert timeline(fact="ESTIMATE") == [("ESTIMATE", "", "2026-12-05")]
 
 
+@pytest.mark.rule(
+    "3.2 values; CREATED → ACTION_REQUIRED; ACTION_REQUIRED → CREATED",
+    "3.2 CREATED → IN_PROCESS; IN_PROCESS → DELIVERED",
+    "6.3 ASSIGNMENT_STATUS_UPDATED actionRequired",
+)
 def test_a_document_order_asks_for_input_and_goes_on(box, place, drain_all):
     place("ENERGY_CERTIFICATE")
     assignment = Assignment.objects.get()
@@ -144,6 +168,9 @@ def test_a_document_order_asks_for_input_and_goes_on(box, place, drain_all):
     assert StatusChange.objects.filter(is_listed=False).count() == 0
 
 
+@pytest.mark.rule(
+    "3.3 rule 3", "6.2 ASSIGNMENT_STATUS_UPDATED", "6.3 ASSIGNMENT_STATUS_UPDATED scheduledAt"
+)
 def test_a_nudge_refreshes_the_logistics_and_moves_nothing(box, place, drain_all):
     place()
     assignment = Assignment.objects.get()
@@ -158,6 +185,7 @@ def test_a_nudge_refreshes_the_logistics_and_moves_nothing(box, place, drain_all
     assert StatusChange.objects.filter(is_listed=False).count() == 0
 
 
+@pytest.mark.rule("3.2 UNKNOWN", "9 rule 3")
 @pytest.mark.parametrize("status", ["IN_REVIEW", "IN_PRODUCTION"])
 def test_a_move_that_is_not_listed_is_applied_and_flagged(box, place, drain_all, status):
     place()
@@ -172,6 +200,7 @@ def test_a_move_that_is_not_listed_is_applied_and_flagged(box, place, drain_all,
         assert assignment.status_shown == "Unknown (IN_REVIEW)"
 
 
+@pytest.mark.rule("6.1 rule 2")
 @pytest.mark.parametrize("header", ["VISUALS_READY", "SOMETHING_NEW", None])
 def test_the_body_says_which_event_it_is_whatever_its_header_says(
     box, workspace, place, client, drain_all, header
@@ -196,6 +225,7 @@ def test_the_body_says_which_event_it_is_whatever_its_header_says(
     assert (stored.kind, stored.headers.get("X-Event-Type")) == ("ORDER_STATUS_UPDATED", header)
 
 
+@pytest.mark.rule("6.1 rule 5")
 def test_a_history_that_comes_once_more_changes_nothing(box, workspace, place, drain_all):
     place("GROUND_PHOTO", "LAND_REGISTER_EXTRACT")
     while box.step():

@@ -62,6 +62,7 @@ def read_all(workspace) -> None:
         turn.take(hooks.queue(queue), workspace.pk, seconds=20.0)
 
 
+@pytest.mark.rule("S23")
 def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_back(
     workspace, scheduled
 ):
@@ -91,6 +92,7 @@ def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_bac
     assert forget(NAME)[0]["changed"] == {}
 
 
+@pytest.mark.rule("S23")
 def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stays(workspace):
     read_all(workspace)
     user = PlatformUser.objects.get(platform_id="101")
@@ -123,6 +125,7 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     assert PlatformUser.objects.get(platform_id="101").gone_at is None
 
 
+@pytest.mark.rule("S23")
 def test_what_is_left_is_told(workspace, home):
     edit(home, {"seller": {"email": MAIL}}, origin=Change.Origin.FEED, now=now())
     waits = {"workspace": workspace, "state": "FAILED", "attempts": 8}
@@ -155,6 +158,7 @@ def line(order: Order, text: str) -> StatusChange:
 WRITTEN = ["MÜLLER Jörg", "Müller Jo\u0308rg", "mu\u0308ller\u00a0JO\u0308RG", "müller  jörg"]
 
 
+@pytest.mark.rule("S23")
 @pytest.mark.parametrize("asked", WRITTEN)
 def test_a_name_is_found_in_any_case_and_composition(workspace, scheduled, asked):
     lines = [line(scheduled, f"today {one}, tomorrow {one}.") for one in WRITTEN]
@@ -195,6 +199,7 @@ def test_a_letter_with_more_than_one_form_is_found(workspace, scheduled, asked, 
     assert found.new == "with [forgotten]."
 
 
+@pytest.mark.rule("S23")
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
@@ -240,6 +245,7 @@ def test_what_stands_beside_a_name_may_be_a_title_or_the_sentence(workspace, sch
     assert found.new == "Frau [forgotten] ist krank: [forgotten]'s phone, ([forgotten])"
 
 
+@pytest.mark.rule("S23")
 def test_states_keys_and_what_waits_are_left_and_counted(workspace, scheduled, home):
     name = "Anna Schmidt"
     assignment = scheduled.assignments.first()
@@ -268,6 +274,7 @@ def test_states_keys_and_what_waits_are_left_and_counted(workspace, scheduled, h
     assert waits.instructions == {"billing": name}
 
 
+@pytest.mark.rule("S23")
 def test_a_dry_run_shows_each_text_that_will_go(workspace, scheduled):
     found = line(scheduled, "first the garden, then the house: Anna Schmidt opens the door at noon")
     shown, _ = forget("Anna Schmidt", "--dry-run")
@@ -303,6 +310,7 @@ def contact(row: PlatformUser) -> tuple[str, str, str]:
     return row.name, row.email, row.phone
 
 
+@pytest.mark.rule("S23")
 def test_a_namesake_is_left_and_the_name_that_both_have_is_not_looked_for(workspace, scheduled):
     one = user(workspace, "1", name="Anna Schmidt", email="anna@a.example")
     other = user(workspace, "2", name="ANNA SCHMIDT", email="anna@b.example")

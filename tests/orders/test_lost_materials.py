@@ -82,6 +82,7 @@ def states() -> set[tuple[str, bool, str]]:
 # --- each list that answers is kept
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize(
     ("refused", "types"),
     [
@@ -196,6 +197,7 @@ NOT_YET = [
 ]
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize("answers", NOT_YET)
 def test_what_is_not_listed_yet_is_read_again(delivered, between, answers):
     order = delivered("GROUND_PHOTO")
@@ -211,6 +213,7 @@ def test_what_is_not_listed_yet_is_read_again(delivered, between, answers):
     assert states() == {("POST", False, ""), ("POST_WEB", False, "")}
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize("answers", NOT_YET)
 def test_what_is_never_listed_waits_for_a_person_who_has_it_read_again(
     delivered, between, boss, drain_all, answers
@@ -263,6 +266,7 @@ def test_a_second_announcement_that_comes_faster_than_its_list_is_read_again(
     assert Material.objects.filter(platform_id="new-1").exists()
 
 
+@pytest.mark.rule("I27")
 def test_a_product_that_is_refused_for_ever_costs_no_other_product(box, place, between, drain_all):
     order = place("GROUND_PHOTO", "FLOOR_PLAN", "VIRTUAL_TOUR")
     between.before = refuse("400 Bad Request", query="product=FLOOR_PLAN")
@@ -327,6 +331,7 @@ def test_a_set_that_was_given_up_is_well_once_another_list_shows_it(box, deliver
 # --- once more, when an assignment is delivered
 
 
+@pytest.mark.rule("I18")
 @pytest.mark.parametrize("platform", ["rich", "brief"])
 def test_pictures_whose_announcement_was_lost_after_raw_ones_come_with_the_delivery(
     box, place, drain_all, platform
@@ -379,6 +384,7 @@ def test_materials_whose_announcement_was_lost_come_with_the_delivery(
     assert Material.objects.filter(product="GROUND_PHOTO").count() == 2
 
 
+@pytest.mark.rule("I18")
 def test_what_came_after_the_delivery_unannounced_comes_with_the_last_read(box, place, drain_all):
     order = place("GROUND_PHOTO")
     box.set_status(order.assignments.get().platform_id, "DELIVERED")
@@ -419,6 +425,7 @@ def targets() -> list[str]:
     return sorted(sets.values_list("target_platform", flat=True))
 
 
+@pytest.mark.rule("I18")
 def test_marketing_materials_that_nobody_announced_come_when_the_order_ends(ended):
     assert targets() == ["REAL_ESTATE_BROCHURE"]
 

@@ -81,6 +81,7 @@ def there(box, order: Order) -> list[dict]:
     return box.workspace.materials[order.assignments.get().platform_id]
 
 
+@pytest.mark.rule("4.5 GET materials", "6.3 VISUALS_READY next")
 def test_photos_come_for_print_and_for_the_web_though_one_was_announced(box, delivered, asked):
     order = delivered("GROUND_PHOTO")
     announce(order, "POST")
@@ -97,6 +98,9 @@ def test_photos_come_for_print_and_for_the_web_though_one_was_announced(box, del
     assert set(MaterialSet.objects.values_list("due_at", "problem")) == {(None, "")}
 
 
+@pytest.mark.rule(
+    "1 products", "4.5 GET materials", "6.3 VISUALS_READY visualType; VISUALS_READY product"
+)
 @pytest.mark.parametrize("platform", ["rich", "strict", "brief", "odd"])
 @pytest.mark.parametrize(
     ("product", "visual_type"),
@@ -113,6 +117,7 @@ def test_no_quality_is_asked_of_what_is_no_photo(
     assert asked == [("v1", {}), ("materials", {"visualType": visual_type})]
 
 
+@pytest.mark.rule("4.5 GET materials of an event", "6.3 VISUALS_READY visualType")
 def test_a_type_that_only_its_announcement_shows_is_fetched_by_it(box, delivered):
     order = delivered("GROUND_PHOTO")
     announce(order, "POST")

@@ -43,6 +43,7 @@ def test_an_unknown_order_is_kept_and_read(workspace):
     assert is_due(order)
 
 
+@pytest.mark.rule("6.3 VISUALS_READY realEstatePropertyId; VISUALS_READY objectReferenceId")
 def test_an_unknown_order_is_tied_to_its_property_by_either_name(workspace, home):
     said = {"timestamp": at(1), "visualType": "POST", "product": "GROUND_PHOTO"}
     names = [{"objectReferenceId": "SEED-1"}, {"realEstatePropertyId": "201"}, {}]
@@ -53,6 +54,7 @@ def test_an_unknown_order_is_tied_to_its_property_by_either_name(workspace, home
     assert list(tied) == [home.pk, home.pk, None]
 
 
+@pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED orderId")
 def test_an_unknown_assignment_of_a_known_order_is_read(workspace, order):
     tell(
         workspace,
@@ -66,6 +68,7 @@ def test_an_unknown_assignment_of_a_known_order_is_read(workspace, order):
     assert is_due(order)
 
 
+@pytest.mark.rule("S10", "3.1 PLACED → CANCELLED", "6.3 ORDER_STATUS_UPDATED")
 def test_an_order_that_ends_is_read_once(workspace, order):
     move_order(workspace, 2, "PLACED", "CANCELLED")
     assert is_due(order)
@@ -74,6 +77,7 @@ def test_an_order_that_ends_is_read_once(workspace, order):
     assert not is_due(order)
 
 
+@pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED occurredAt")
 def test_a_stale_event_enters_the_timeline_and_nothing_else(workspace, order):
     move(workspace, 5, "CREATED", "PHOTOGRAPHER_ASSIGNED")
     before = mirror()
@@ -113,6 +117,7 @@ def test_one_value_told_by_two_events_of_one_moment_is_no_question(workspace, or
     assert not is_due(order)
 
 
+@pytest.mark.rule("2 optional", "6.3 ASSIGNMENT_STATUS_UPDATED scheduledAt")
 def test_an_absent_appointment_keeps_and_an_explicit_null_clears(workspace, order):
     move(workspace, 1, "CREATED", "CREATED", scheduledAt=FIRST)
     move(workspace, 2, "CREATED", "CREATED")
@@ -124,6 +129,7 @@ def test_an_absent_appointment_keeps_and_an_explicit_null_clears(workspace, orde
     assert Assignment.objects.get().scheduled_at is None
 
 
+@pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED estimatedDeliveryAt")
 def test_every_fact_of_an_assignment_has_a_clock_of_its_own(workspace, order):
     appoint(workspace, 9, SECOND)
     effect = move(
@@ -141,6 +147,7 @@ def test_every_fact_of_an_assignment_has_a_clock_of_its_own(workspace, order):
     assert row.estimated_delivery_date == date(2026, 2, 5)
 
 
+@pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED assignmentType")
 @pytest.mark.parametrize("first", ["DOCUMENT", ""])
 def test_an_assignment_is_of_the_type_that_its_events_say(workspace, first):
     said = {"assignmentType": first} if first else {}
@@ -153,6 +160,7 @@ def test_an_assignment_is_of_the_type_that_its_events_say(workspace, first):
     assert StatusChange.objects.get(is_listed=False).new == "SCHEDULED"
 
 
+@pytest.mark.rule("3.2 ACTION_REQUIRED → CREATED", "6.3 ASSIGNMENT_STATUS_UPDATED actionRequired")
 def test_a_required_action_ends_with_its_status(workspace, order):
     move(workspace, 1, "CREATED", "ACTION_REQUIRED", actionRequired="POWER_OF_ATTORNEY_REQUIRED")
     move(workspace, 2, "ACTION_REQUIRED", "ACTION_REQUIRED")
@@ -161,6 +169,7 @@ def test_a_required_action_ends_with_its_status(workspace, order):
     assert Assignment.objects.get().action_required == ""
 
 
+@pytest.mark.rule("3.2 terminal")
 def test_a_terminal_status_that_is_left_is_believed_and_flagged_and_read(workspace, order):
     move_order(workspace, 1, "PLACED", "CANCELLED")
     set_aside(order)
@@ -171,6 +180,7 @@ def test_a_terminal_status_that_is_left_is_believed_and_flagged_and_read(workspa
     assert StatusChange.objects.get(is_listed=False).previous == "CANCELLED"
 
 
+@pytest.mark.rule("3.1 UNKNOWN", "9 rule 3")
 def test_an_unknown_status_is_kept_as_it_came(workspace, order):
     effect = move_order(workspace, 1, "PLACED", "IN_REVIEW")
     assert effect.text == "order 1: PLACED → IN_REVIEW (not a listed move)"
@@ -183,6 +193,7 @@ def test_text_that_no_database_stores_is_cleaned(workspace):
     assert Order.objects.get().status == "IN_PROGRESS"
 
 
+@pytest.mark.rule("6.3 PHOTOGRAPHER_BOOKED")
 def test_a_booked_photographer_is_noted_and_the_assignment_read(workspace, order):
     book = {"orderId": "1", "assignmentId": "7"}
     tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(2), photographerId="51", **book)
@@ -196,6 +207,7 @@ def test_a_booked_photographer_is_noted_and_the_assignment_read(workspace, order
     assert Assignment.objects.get().photographer["id"] == "51"
 
 
+@pytest.mark.rule("6.3 PHOTOGRAPHER_BOOKED")
 def test_a_photographer_of_no_named_assignment_makes_the_order_due(workspace, order):
     effect = tell(
         workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(2), photographerId="51", orderId="1"
@@ -205,6 +217,7 @@ def test_a_photographer_of_no_named_assignment_makes_the_order_due(workspace, or
     assert is_due(order)
 
 
+@pytest.mark.rule("6.3 VISUALS_READY timestamp")
 def test_an_older_announcement_of_the_same_visuals_fetches_nothing(workspace, order):
     said = {
         "orderId": "1",
@@ -221,6 +234,7 @@ def test_an_older_announcement_of_the_same_visuals_fetches_nothing(workspace, or
     assert list(told) == [("GROUND_PHOTO", "POST")] * 2
 
 
+@pytest.mark.rule("S12")
 def test_two_workspaces_may_have_the_same_ids(workspace):
     from crm_sync.models import Workspace
 

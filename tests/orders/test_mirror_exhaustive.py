@@ -115,11 +115,13 @@ def check(workspace: Workspace, name: str, *, step: int) -> None:
     assert (row[2], row[5]) == (status, moment)
 
 
+@pytest.mark.rule("6.1 rule 6")
 @pytest.mark.parametrize("name", HISTORIES)
 def test_many_orders_of_a_history_end_where_the_history_ends(workspace, name):
     check(workspace, name, step=24 if len(HISTORIES[name][0]) == 6 else 1)
 
 
+@pytest.mark.rule("I22")
 @pytest.mark.chaos
 @pytest.mark.parametrize("name", HISTORIES)
 def test_every_order_of_a_history_ends_where_the_history_ends(workspace, name):

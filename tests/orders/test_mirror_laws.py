@@ -101,6 +101,7 @@ class MirrorLaws(TestCase):
         )
         return set(main.values_list("fact", "new", "new_name", "occurred_at"))
 
+    @pytest.mark.rule("I22")
     @pytest.mark.once
     @settings(max_examples=60, deadline=None)
     @given(st.data(), st.lists(EVENTS, min_size=1, max_size=7))

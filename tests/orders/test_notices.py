@@ -242,6 +242,7 @@ def test_a_repeated_status_and_one_that_came_too_late_are_no_news():
 
 
 # --- how often ---
+@pytest.mark.rule("I33")
 def test_no_second_mail_goes_within_a_quarter_of_an_hour_and_then_one_with_all(main):
     agent()
     cancelled(make_order(main, "1"))
@@ -297,6 +298,7 @@ def test_a_thousand_people_get_one_mail_each_with_as_many_queries_for_each(main)
 
 
 # --- nothing is lost ---
+@pytest.mark.rule("I33")
 def test_what_is_committed_late_is_told_later_and_once(main):
     """Its moment is before the first mail, its commit after it."""
     agent()

@@ -80,6 +80,7 @@ def test_an_order_that_only_the_header_names_is_known_by_it(
     assert Order.objects.get().status == "PLACED"
 
 
+@pytest.mark.rule("I9")
 @pytest.mark.parametrize("status", ["300 Multiple", "301 Moved", "302 Found", "303 See Other"])
 def test_a_redirect_to_what_may_be_the_order_is_uncertain_until_it_is_heard_of(
     box, workspace, between, drain_all, status
@@ -105,6 +106,7 @@ def test_an_id_that_is_longer_than_any_is_not_cut_to_another_one(box, workspace,
 
 
 # --- 503: the platform or something in front of it; the order may be there (I9)
+@pytest.mark.rule("I9")
 @pytest.mark.parametrize("has_placed", [False, True])
 def test_an_order_that_is_answered_with_503_is_uncertain_and_never_repeated(
     box, workspace, between, drain_all, has_placed

@@ -116,6 +116,7 @@ def push(workspace: Workspace, *, calls: int = CALLS) -> dict[str, int]:
     return dict(counts)
 
 
+@pytest.mark.rule("I11")
 def test_a_call_from_before_a_pause_does_not_end_it(many, stubbed):
     stub = stubbed(BUSY, *[None] * (CALLS - 1))
     began = now()
@@ -140,6 +141,7 @@ def test_what_was_sent_before_a_pause_does_not_end_its_growth_after_its_time(man
     assert "503" in many.problem
 
 
+@pytest.mark.rule("I11")
 @pytest.mark.parametrize(("answer", "longest"), [(DOWN, 7.0), (BUSY, 60.0)])
 def test_a_burst_of_refusals_is_one_pause(many, stubbed, answer, longest):
     stubbed(*[answer] * CALLS)
@@ -160,6 +162,7 @@ def test_the_longest_time_that_a_burst_asks_for_holds(many, stubbed):
     assert many.pauses == 1
 
 
+@pytest.mark.rule("I11")
 def test_a_read_of_an_order_does_not_end_what_a_push_was_told(box, place, many, stubbed):
     order = place()
     Order.objects.filter(pk=order.pk).update(due_at=now() - timedelta(minutes=1))

@@ -28,6 +28,9 @@ def order_one(workspace, **wishes) -> Placement:
     return place_at_once(workspace, now=now(), instructions=instructions, **(standard | wishes))
 
 
+@pytest.mark.rule(
+    "1 placing", "3.1 start", "3.2 photo start", "4.3 GET products; POST instructions; POST orders"
+)
 def test_an_order_is_placed_and_mirrored(box, workspace, home):
     done = order_one(workspace)
     there = next(iter(box.workspace.orders.values()))
@@ -53,6 +56,7 @@ def test_an_order_is_placed_and_mirrored(box, workspace, home):
     ]
 
 
+@pytest.mark.rule("4.3 POST sessions; POST instructions; POST orders")
 def test_the_bodies_are_those_of_the_interface(box, workspace, home):
     done = order_one(workspace, products=["GROUND_PHOTO", "13", "GROUND_PHOTO"], delivery="42")
     bodies = {path: body for _, path, body, _ in box.calls if body}
@@ -70,6 +74,7 @@ def test_a_user_is_named_by_id_or_by_our_reference(box, workspace, home, user):
     assert (done.user_platform_id, done.user_reference_id) == ("101", "AGENT-1")
 
 
+@pytest.mark.rule("4.3 POST sessions")
 def test_a_property_that_is_not_pushed_yet_is_named_by_its_reference(box, workspace):
     done = order_one(workspace, reference="SEED-2")
     assert (done.real_estate_property, done.property_platform_id) == (None, "202")
@@ -114,6 +119,7 @@ def test_a_call_that_certainly_ordered_nothing_is_repeated_later(workspace, home
     assert workspace.is_paused(now())
 
 
+@pytest.mark.rule("I9")
 @pytest.mark.parametrize("fault", ["answer lost", "500", "no JSON", "no id"])
 def test_an_unclear_outcome_is_uncertain_and_never_repeated(
     box, workspace, home, wire, drain_all, fault

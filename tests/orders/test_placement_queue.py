@@ -103,6 +103,7 @@ def test_confirming_rings_for_a_worker(workspace, ready, rings, django_capture_o
     assert rings == [("placements", workspace.pk)]
 
 
+@pytest.mark.rule("I9")
 def test_what_nobody_has_confirmed_is_never_sent(box, workspace, ready, drain_all):
     drain_all()
     Placement.objects.update(attempts=0, problem="")
@@ -110,6 +111,7 @@ def test_what_nobody_has_confirmed_is_never_sent(box, workspace, ready, drain_al
     assert (state(ready), sent(box)) == (State.READY, 0)
 
 
+@pytest.mark.rule("I9")
 def test_confirming_twice_orders_once(box, workspace, ready):
     assert [confirm(ready), confirm(ready)] == [True, False]
     drain(workspace)
@@ -172,6 +174,7 @@ def test_a_worker_that_dies_before_it_sends_leaves_it_to_another(box, workspace,
     assert len(box.workspace.orders) == 1
 
 
+@pytest.mark.rule("I9")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_dies_while_it_sends_leaves_it_uncertain(
     box, workspace, ready, wire, drain_all, when
@@ -225,6 +228,7 @@ def test_no_order_is_begun_with_less_lease_than_its_call_may_take(box, workspace
     assert ready.due_at > now()
 
 
+@pytest.mark.rule("I11")
 def test_no_order_is_begun_in_a_pause_that_began_while_its_session_was_read(
     box, workspace, ready, wire
 ):

@@ -18,6 +18,7 @@ def read(order) -> dict[str, int]:
     return turn.take(hooks.queue("orders"), order.workspace_id, seconds=20.0).counts
 
 
+@pytest.mark.rule("4.5 GET order")
 def test_an_order_that_is_due_is_read_and_scheduled_again(box, place):
     order = place()
     there = box.workspace.orders[order.platform_id]
@@ -61,6 +62,7 @@ def test_an_order_known_by_its_event_alone_is_read_in_full(box, workspace, place
     assert order.assignments.get().products == ["GROUND_PHOTO"]
 
 
+@pytest.mark.rule("I23")
 def test_a_slow_read_does_not_overwrite_a_newer_event(box, workspace, place, wire):
     order = place()
     assignment = Assignment.objects.get()
@@ -94,6 +96,7 @@ def test_a_slow_read_does_not_overwrite_a_newer_event(box, workspace, place, wir
     assert order.observed["status"] == "PLACED"  # as it was read, for a person to see
 
 
+@pytest.mark.rule("I29")
 def test_the_watermark_of_a_read_is_the_clock_of_the_platform(box, place):
     order = place()
     box.set_clock(now() + timedelta(hours=3))
@@ -139,6 +142,7 @@ def test_a_read_that_contradicts_a_young_event_is_repeated_soon(box, workspace, 
     assert timedelta(seconds=10) < order.due_at - now() <= timedelta(seconds=15)
 
 
+@pytest.mark.rule("I23")
 def test_an_event_that_asks_during_a_read_is_not_forgotten(box, workspace, place, wire):
     order = place()
 
@@ -253,6 +257,7 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     assert (good.problem, good.read_at is None) == ("", False)
 
 
+@pytest.mark.rule("I27", "6.2 scenario")
 def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace, place):
     order = place()
     assignment = Assignment.objects.get()

@@ -303,6 +303,7 @@ def test_the_command_says_what_is_wrong(receive, workspace):
     assert run("main", "--state", "IGNORED")[0] == 3
 
 
+@pytest.mark.rule("S12")
 def test_another_workspace_is_never_played(receive, workspace):
     from crm_sync.models import Workspace
 

@@ -19,6 +19,7 @@ def users() -> set[str]:
     return set(PlatformUser.objects.values_list("platform_id", flat=True))
 
 
+@pytest.mark.rule("S23")
 def test_a_user_who_is_gone_for_a_year_goes_if_nothing_names_them(main, settings):
     for key in ("there", "lately", "ordered", "placed", "by-reference", "tied", "nobody"):
         gone_at = {"there": None, "lately": now()}.get(key, LONG_AGO)

@@ -26,6 +26,7 @@ def test_the_pause_grows_with_the_age_of_the_order(age, minutes):
     assert pause(age, rng=lambda: 1.0) == timedelta(minutes=minutes) * 1.2
 
 
+@pytest.mark.rule("3.1 IN_PROGRESS → COMPLETED")
 @pytest.mark.parametrize("status", ["COMPLETED", "CANCELLED"])
 @pytest.mark.parametrize(
     ("hours", "left"), [(0, timedelta(hours=24)), (23, timedelta(hours=1)), (24, None), (99, None)]

@@ -63,6 +63,7 @@ def failure(*words: str) -> tuple[int, str]:
     return error.value.returncode, str(error.value)
 
 
+@pytest.mark.rule("2.3 all", "6.1 rule 1")
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER", "NONE"])
 @pytest.mark.parametrize("kind", sample_events.KINDS)
 def test_an_event_of_each_kind_goes_through_each_authentication(

@@ -50,6 +50,16 @@ def rows(text: str) -> set[tuple[str, str]]:
     return {("" if previous == "." else previous, new) for previous, new in pairs}
 
 
+@pytest.mark.rule(
+    "3.1 values; start; PLACED → IN_PROGRESS; IN_PROGRESS → COMPLETED; PLACED → CANCELLED",
+    "3.1 IN_PROGRESS → CANCELLED",
+    "3.2 values; photo start; CREATED → PHOTOGRAPHER_ASSIGNED",
+    "3.2 PHOTOGRAPHER_ASSIGNED → SCHEDULED; SCHEDULED → IN_PRODUCTION",
+    "3.2 IN_PRODUCTION → DELIVERED; PHOTOGRAPHER_ASSIGNED → RESCHEDULE_IN_PROCESS",
+    "3.2 SCHEDULED → RESCHEDULE_IN_PROCESS; RESCHEDULE_IN_PROCESS → PHOTOGRAPHER_ASSIGNED",
+    "3.2 any → CANCELLED; document start; CREATED → ACTION_REQUIRED",
+    "3.2 ACTION_REQUIRED → CREATED; CREATED → IN_PROCESS; IN_PROCESS → DELIVERED",
+)
 @pytest.mark.parametrize(
     ("table", "text", "words"),
     [
@@ -69,12 +79,14 @@ def test_a_table_lists_exactly_the_rows_of_section_3(table, text, words):
     assert listed == rows(text)
 
 
+@pytest.mark.rule("3.2 terminal")
 def test_no_move_leads_out_of_a_terminal_status():
     assert [s for s in statuses.ORDER_TERMINAL if s in ORDER_TRANSITIONS] == []
     both = (PHOTO_TRANSITIONS, DOCUMENT_TRANSITIONS)
     assert [s for s in statuses.ASSIGNMENT_TERMINAL for t in both if s in t] == []
 
 
+@pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED assignmentType")
 @pytest.mark.parametrize(
     ("kind", "tables"),
     [
@@ -96,6 +108,7 @@ def test_a_read_may_skip_steps_but_not_go_back():
     assert not statuses.is_reachable("IN_PRODUCTION", "SCHEDULED", PHOTO_TRANSITIONS)
 
 
+@pytest.mark.rule("3.1 UNKNOWN", "3.2 UNKNOWN")
 def test_an_unknown_status_is_shown_with_its_own_word():
     assert statuses.shown("IN_REVIEW", OrderStatus) == "Unknown (IN_REVIEW)"
     assert statuses.shown("UNKNOWN", OrderStatus) == "Unknown"

@@ -102,6 +102,7 @@ def at_page(number: int, act: Callable[[], Any]) -> Callable[[Environ], None]:
 # --- what is kept
 
 
+@pytest.mark.rule("1 properties, users", "2.5 all", "4.6 GET users")
 @pytest.mark.parametrize("box", PLATFORMS, indirect=True)
 def test_every_kind_of_platform_tells_its_users(box, workspace):
     assert pull(workspace) == {"read": 1}
@@ -124,6 +125,7 @@ def test_every_kind_of_platform_tells_its_users(box, workspace):
     assert row.due_at - row.read_at == user_list.EVERY
 
 
+@pytest.mark.rule("2.6 last", "4.6 page")
 def test_a_thousand_users_are_read_page_by_page_with_as_many_queries_for_each(box, workspace):
     there = people(box, 100)
     pull(workspace)
@@ -203,6 +205,7 @@ def test_who_is_missing_in_two_complete_walks_is_gone_and_may_come_back(box, wor
     assert references(gone=True) == set()
 
 
+@pytest.mark.rule("I32")
 def test_pages_that_shift_while_they_are_read_make_nobody_gone(box, workspace):
     there = people(box, 500)
     pull(workspace)
@@ -230,6 +233,7 @@ def test_pages_that_shift_while_they_are_read_make_nobody_gone(box, workspace):
     assert progress().problem == ""
 
 
+@pytest.mark.rule("I32", "2.6 totalElements")
 def test_a_walk_that_ends_too_early_makes_nobody_gone(box, workspace):
     people(box, 300)
     pull(workspace)
@@ -331,6 +335,7 @@ def test_a_user_is_tied_to_the_one_active_account_with_its_e_mail(box, workspace
     assert tied() == {"AGENT-1": None, "AGENT-2": None, "AGENT-3": None}
 
 
+@pytest.mark.rule("I32")
 def test_a_tie_by_hand_is_never_changed_also_to_nobody(workspace):
     account("one", "agent.one@example.com")
     pull(workspace)
@@ -374,6 +379,7 @@ def test_the_only_user_of_a_workspace_is_proposed_to_whoever_is_tied_to_none(box
     assert proposed_user(workspace, somebody).platform_id == "5001"
 
 
+@pytest.mark.rule("2.5 all")
 @pytest.mark.parametrize(("name", "found"), [("102", "102"), ("AGENT-2", "102"), ("101", "103")])
 def test_a_user_that_is_known_is_found_without_a_call_by_id_before_reference(
     box, workspace, name, found
@@ -421,6 +427,7 @@ def without_ids(page: dict[str, Any]) -> None:
         del item["id"]
 
 
+@pytest.mark.rule("1 acting user", "4.4 acting user")
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_where_only_the_reference_is_known_the_user_acts_by_it(box, workspace, place, is_listed):
     between = Between(box, PLATFORM)

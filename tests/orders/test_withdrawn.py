@@ -46,6 +46,7 @@ def withdraw(box, row: Assignment) -> dict:
     return box.workspace.assignments.pop(row.platform_id)
 
 
+@pytest.mark.rule("I28")
 def test_an_assignment_that_its_order_and_its_own_read_lack_is_marked_and_kept(
     box, both, drain_all, boss
 ):
@@ -106,6 +107,7 @@ def test_an_assignment_that_is_there_again_is_withdrawn_no_more(
     assert second.withdrawn_at is None
 
 
+@pytest.mark.rule("I28")
 def test_an_assignment_of_an_abridged_detail_is_not_withdrawn(box, both, drain_all):
     first, second = both
     box.workspace.orders[first.order.platform_id]["assignments"].remove(second.platform_id)
@@ -153,6 +155,7 @@ def read_again(drain_all) -> None:
     drain_all()
 
 
+@pytest.mark.rule("I28")
 def test_materials_that_whole_lists_lack_are_marked_and_kept(box, delivered, drain_all, boss):
     every = box.workspace.materials[delivered.platform_id]
     every[:] = [one for one in every if one["visualType"] != "POST_WEB"]

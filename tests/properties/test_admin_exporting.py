@@ -65,6 +65,7 @@ def test_the_selection_is_what_the_command_writes_for_it(admin_client, stock, tm
     assert [record.reference for record in open_feed(sent)] == ["A1", "A2"]
 
 
+@pytest.mark.rule("S18")
 def test_no_cell_is_a_formula(admin_client, stock):
     text = export(admin_client, "csv", stock).getvalue().decode("utf-8-sig")
     titles = [row["title"] for row in csv.DictReader(io.StringIO(text))]
@@ -193,6 +194,7 @@ def test_who_leaves_an_export_leaves_no_draft_behind(large, large_export, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.rule("S17")
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "json"])
 def test_who_exported_how_many_and_to_which_format_stands_in_the_history(
     admin_client, stock, suffix

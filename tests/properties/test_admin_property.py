@@ -298,6 +298,7 @@ def test_a_viewer_sees_all_and_changes_nothing(viewer, flat):
     assert state(flat) == before
 
 
+@pytest.mark.rule("S17")
 def test_a_viewer_can_trigger_nothing_at_any_address(viewer, flat):
     """S17: every action and every address that takes a POST."""
     force(flat, due_at=None, platform_id="1")
@@ -329,6 +330,7 @@ def test_a_viewer_can_trigger_nothing_at_any_address(viewer, flat):
     assert viewer.get(undo).status_code == 403
 
 
+@pytest.mark.rule("S17")
 def test_every_action_of_the_properties_asks_for_a_permission():
     asked = {
         model: {
@@ -383,6 +385,7 @@ def test_get_changes_nothing_at_any_address_of_the_admin(admin_client, flat):
     assert (state(flat), Batch.objects.get().confirmed_at) == (before, None)
 
 
+@pytest.mark.rule("S17")
 def test_changing_needs_the_token_against_forged_requests(admin_user, flat):
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin_user)

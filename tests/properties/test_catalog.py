@@ -34,6 +34,7 @@ def test_every_top_level_field_stands_in_one_group():
     }
 
 
+@pytest.mark.rule("4.6 rule 3")
 def test_four_objects_merge_and_two_fields_are_read_only():
     merged = {path for path, row in catalog.TOP_LEVEL.items() if row.kind is Kind.MERGED}
     assert merged == catalog.MERGED
@@ -53,6 +54,7 @@ def test_enums_and_only_enums_have_values():
     assert with_values == enums
 
 
+@pytest.mark.rule("2.4 Amenities")
 def test_86_characteristics_have_three_states_and_unknown_is_a_value_nowhere_else():
     with_unknown = [row for row in catalog.FIELDS.values() if "UNKNOWN" in row.enum]
     assert len(with_unknown) == 86
@@ -285,6 +287,7 @@ def test_what_travels_would_travel_again_unchanged(path, value):
 # --- validation
 
 
+@pytest.mark.rule("S24", "2.4 Read-only", "7 UNKNOWN; 255", "8 texts")
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -365,6 +368,7 @@ def test_what_the_platform_would_refuse_is_named(path, value, message):
     assert [fault.sentence for fault in catalog.validate(path, value)] == [message]
 
 
+@pytest.mark.rule("8 texts")
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -411,6 +415,7 @@ def test_a_reference_that_is_sent_in_bodies_alone(reference):
     assert references.path_fault(reference) is not None
 
 
+@pytest.mark.rule("S14")
 @pytest.mark.parametrize(
     ("reference", "reason"),
     [
@@ -434,6 +439,7 @@ def test_a_reference_that_cannot_travel(reference, reason):
 # --- cleaning
 
 
+@pytest.mark.rule("S24")
 @pytest.mark.parametrize(
     ("value", "cleaned"),
     [

@@ -284,6 +284,7 @@ def test_a_conflict_that_both_sides_settled_meanwhile_says_so(box, row, admin_cl
     assert said(page)[0] == "Title: both sides agree by now (Platform)."
 
 
+@pytest.mark.rule("I4")
 def test_who_decides_on_values_that_have_just_changed_changes_nothing(row):
     """The last moment between the look at the page and the commit."""
     seen = Conflict.objects.get(path="title")

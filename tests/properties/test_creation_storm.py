@@ -4,6 +4,8 @@ import random
 from collections import Counter
 from datetime import timedelta
 
+import pytest
+
 from properties.domain.editing import create
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT
@@ -16,6 +18,7 @@ COUNT = times("CREATES", 150)
 LATE = (20.0, 90.0)  # seconds
 
 
+@pytest.mark.rule("I8")
 def test_each_property_is_created_once_whatever_becomes_of_its_creation(world: World):
     rng = random.Random(seed_of("creations"))
     befell: Counter[str] = Counter()

@@ -184,6 +184,7 @@ def test_what_an_item_holds_many_of_is_json(admin_client, flat):
     assert flat.desired["publishers"] == [{"id": "p", "options": [{"key": "k", "value": "w"}]}]
 
 
+@pytest.mark.rule("2.4 rule UNKNOWN", "9 rule 3")
 def test_an_unknown_enum_value_is_shown_kept_and_not_sent(admin_client, flat):
     force(flat, desired=flat.desired | {"heatingType": "UNKNOWN", "developmentState": "NEWER"})
     page = admin_client.get(address(flat.pk)).content.decode()

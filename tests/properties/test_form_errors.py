@@ -103,6 +103,7 @@ def test_custom_fields_need_names_of_their_own(admin_client, flat):
     assert state(flat) == before
 
 
+@pytest.mark.rule("2.4 Read-only")
 def test_rooms_cannot_be_posted(admin_client, flat):
     before = state(flat)
     response = save(admin_client, flat, **{"rooms[0].name": "Attic"})
@@ -110,6 +111,7 @@ def test_rooms_cannot_be_posted(admin_client, flat):
     assert state(flat) == before
 
 
+@pytest.mark.rule("2.4 Read-only")
 def test_rooms_and_the_platform_id_are_shown_without_an_input(admin_client, flat):
     rooms = [{"name": "Attic room", "area": 12.5}]
     force(flat, observed={"rooms": rooms}, platform_id="p-501")

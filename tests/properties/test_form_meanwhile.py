@@ -150,6 +150,7 @@ def test_who_saves_the_value_that_is_there_by_now_is_asked_nothing(admin_client,
     assert post(admin_client, flat, page, title="Loft").status_code == 302
 
 
+@pytest.mark.rule("I4")
 def test_a_form_is_saved_at_the_revision_that_it_was_compared_with(
     admin_client, admin_user, flat, colleague
 ):

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -99,6 +100,7 @@ def test_a_change_sets_its_leaves_and_no_other(before, after):
     assert changed(before, {}) == document(leaves(before))
 
 
+@pytest.mark.rule("4.6 rule 1")
 def test_null_says_the_same_as_absent():
     assert leaves({"title": None, "prices": {"rent": None}, "characteristics": None}) == {}
 
@@ -127,6 +129,7 @@ def holds(told: Any, stored: Any, before: Any) -> bool:
     return told == stored
 
 
+@pytest.mark.rule("I5")
 @laws
 @given(documents, documents)
 def test_the_patch_brings_the_platform_to_what_we_want_where_it_can_be_said(desired, observed):
@@ -144,6 +147,7 @@ def test_the_patch_brings_the_platform_to_what_we_want_where_it_can_be_said(desi
             assert equal(path, have.get(path), want.get(path))
 
 
+@pytest.mark.rule("I5")
 @laws
 @given(documents, documents)
 def test_the_patch_is_empty_exactly_when_nothing_that_can_be_said_differs(desired, observed):
@@ -173,6 +177,7 @@ wild = st.lists(st.sampled_from(sorted(FEW)), max_size=5, unique=True).flatmap(
 )
 
 
+@pytest.mark.rule("I5", "4.6 rule 1; rule 4")
 @laws
 @given(wild, wild, st.lists(st.sampled_from(["title", "rooms", "heatingType", "prices.rent"])))
 def test_null_rooms_and_unknown_never_travel_but_for_characteristics(desired, observed, inflight):
@@ -196,6 +201,7 @@ def test_what_is_in_flight_travels_again_and_what_is_held_never(ours, seen, infl
         assert said is UNSENDABLE or patch.parts[path] == said
 
 
+@pytest.mark.rule("4.6 rule 2")
 @laws
 @given(documents, documents)
 def test_lists_travel_whole(desired, observed):
@@ -230,6 +236,7 @@ def test_what_both_changed_alike_is_fine(base, both):
     assert (result.adopted, result.clashes) == ({}, ())
 
 
+@pytest.mark.rule("I4")
 @laws
 @given(few, few, few)
 def test_what_both_changed_differently_is_a_clash_with_all_three_values(base, ours, theirs):
@@ -247,6 +254,7 @@ def test_what_both_changed_differently_is_a_clash_with_all_three_values(base, ou
             assert values == (our.get(path), was.get(path), their.get(path))
 
 
+@pytest.mark.rule("I2")
 @laws
 @given(few, few, few)
 def test_a_value_in_flight_that_comes_back_is_ours(base, ours, theirs):
@@ -256,6 +264,7 @@ def test_a_value_in_flight_that_comes_back_is_ours(base, ours, theirs):
     assert not set(paths) & (set(result.adopted) | {one.path for one in result.clashes})
 
 
+@pytest.mark.rule("I4")
 @laws
 @given(few, few, few)
 def test_no_leaf_is_lost_after_a_merge_and_a_push(base, ours, theirs):

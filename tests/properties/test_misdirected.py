@@ -16,6 +16,7 @@ STATUSES = (
 ADDRESS = {"Location": "https://elsewhere.example/login"}
 
 
+@pytest.mark.rule("I10")
 @pytest.mark.parametrize("refused", ["every call", "every change"])
 @pytest.mark.parametrize("status", STATUSES)
 def test_it_is_said_once_for_the_workspace_and_everything_goes_out_when_it_is_over(
@@ -57,6 +58,7 @@ def test_a_wrong_address_is_asked_seldom(world: World, status):
     assert 10 <= len(world.calls) <= 120
 
 
+@pytest.mark.rule("I10")
 def test_a_change_that_is_forbidden_alone_stands_at_its_property(world: World):
     fill(world)
     (one, *others) = Property.objects.order_by("pk")

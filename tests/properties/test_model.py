@@ -61,6 +61,10 @@ def _members(path: str) -> dict[str, object]:
     return {field.name: sample(field) for field in catalog.children(path)}
 
 
+@pytest.mark.rule(
+    "2.4 References; Availability; Classification; Areas and counts; Heating and energy",
+    "2.4 Prices; Listing",
+)
 def test_the_groups_of_the_interface_are_those_of_the_catalog():
     ours = {group: {row.path for row in rows} for group, rows in catalog.GROUPS.items()}
     assert {group: set(names.split()) for group, names in GROUPS.items()} == {
@@ -68,6 +72,12 @@ def test_the_groups_of_the_interface_are_those_of_the_catalog():
     }
 
 
+@pytest.mark.rule(
+    "2.4 all; References; Availability; Classification; Areas and counts",
+    "2.4 Heating and energy; Prices; Amenities; Listing",
+    "4.6 POST; rule 5",
+    "9 rule 5",
+)
 @pytest.mark.parametrize("group", GROUPS)
 def test_each_field_of_a_group_goes_there_and_comes_back(box, workspace, drain_all, group):
     document = {name: sample(catalog.FIELDS[name]) for name in GROUPS[group].split()}
@@ -91,12 +101,14 @@ def test_each_field_of_a_group_goes_there_and_comes_back(box, workspace, drain_a
     assert {name: found.get(name) for name in document} == document
 
 
+@pytest.mark.rule("2.4 rule is", "9 rule 5")
 def test_the_name_of_a_boolean_begins_with_is():
     booleans = [row.name for row in catalog.FIELDS.values() if row.kind is Kind.BOOLEAN]
     assert {"isHydraulicBalancingDone", "isMultiStoryPlan", "isFurnished"} <= set(booleans)
     assert [name for name in booleans if not name.startswith("is")] == []
 
 
+@pytest.mark.rule("2.4 Amenities")
 def test_a_characteristic_is_one_of_three_words(box, workspace, drain_all):
     words = ["APPLIES", "DOES_NOT_APPLY", "UNKNOWN"]
     names = ["hasElevator", "hasBalcony", "hasGarden"]

@@ -5,6 +5,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import pytest
+
 from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.properties.virtual import CALL, World, refuses
@@ -15,6 +17,7 @@ OUTAGE = 30 * 60.0  # seconds
 PROBES = timedelta(seconds=5)
 
 
+@pytest.mark.rule("I11")
 def test_an_outage_is_probed_seldom_and_everything_arrives_afterwards(world: World):
     rng = random.Random(seed_of("outage"))
     make(world, "before the outage")
@@ -61,6 +64,7 @@ def test_an_outage_is_probed_seldom_and_everything_arrives_afterwards(world: Wor
     assert titles == {"in the outage"}
 
 
+@pytest.mark.rule("I11")
 def test_a_platform_that_is_back_gets_everything_at_the_usual_rate(world: World):
     make(world, "before")
     world.meets = lambda _: refuses("503 Service Unavailable")

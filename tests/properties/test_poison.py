@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+import pytest
+
 from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.platforms import Canned, Environ
@@ -52,6 +54,7 @@ def edit_all(world: World, number: int) -> list[float]:
     ]
 
 
+@pytest.mark.rule("I10")
 def test_what_cannot_be_pushed_holds_nothing_else_up_and_is_not_tried_again(world: World):
     make(world)
     calm = [wait for n in range(ROUNDS) for wait in edit_all(world, n)]

@@ -43,6 +43,7 @@ def later(drain_all, hours: float):
         return drain_all()
 
 
+@pytest.mark.rule("2.4 rule list", "4.6 GET properties")
 def test_a_first_pull_mirrors_every_property_and_reads_it_in_full(box, workspace, stock, drain_all):
     box.workspace.properties[stock[3]] = box.workspace.properties[stock[3]] | {"floor": 3}
     done = walk(workspace)
@@ -63,6 +64,7 @@ def test_a_second_pull_reads_the_pages_and_nothing_else(box, workspace, stock, d
     assert [(method, path) for method, path, _, _ in box.calls] == [("GET", LIST)] * 3
 
 
+@pytest.mark.rule("2.4 rule list")
 def test_a_change_that_the_list_shows_is_read_at_once_and_any_other_within_a_day(
     box, workspace, stock, drain_all
 ):
@@ -98,6 +100,7 @@ def test_a_reference_that_changes_in_the_list_is_read_at_once(box, workspace, st
     assert walk(workspace).asked == 0
 
 
+@pytest.mark.rule("4.6 page")
 def test_a_walk_that_is_stopped_goes_on_at_its_page(box, workspace, stock, drain_all):
     steps = pull(workspace, size=10)
     next(steps)
@@ -153,6 +156,7 @@ def test_the_command_names_a_platform_that_does_not_answer(workspace):
     assert str(caught.value).endswith("/v1/real-estate-properties: cannot connect)")
 
 
+@pytest.mark.rule("I28")
 def test_a_property_that_is_gone_is_called_gone_only_after_its_own_read(
     box, workspace, stock, drain_all
 ):
@@ -198,6 +202,7 @@ def test_a_property_of_ours_that_somebody_created_there_is_adopted(box, workspac
     assert Property.objects.count() == 1
 
 
+@pytest.mark.rule("4.6 GET")
 def test_a_property_without_a_reference_is_mirrored_and_pushed_under_its_id(
     box, workspace, drain_all
 ):

@@ -112,6 +112,7 @@ def gone() -> set[str]:
     return set(found.values_list("object_reference_id", flat=True))
 
 
+@pytest.mark.rule("I28")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_shifting_list_that_lies_makes_nothing_gone_that_is_there(
     box, workspace, drain_all, seed

@@ -61,6 +61,7 @@ def later(drain_all, seconds: float) -> dict:
 # --- unknown outcomes
 
 
+@pytest.mark.rule("I2")
 def test_an_edit_that_is_reverted_while_its_outcome_is_unknown_is_pushed_again(
     box, row, between, drain_all
 ):
@@ -76,6 +77,7 @@ def test_an_edit_that_is_reverted_while_its_outcome_is_unknown_is_pushed_again(
     assert not Conflict.objects.exists()
 
 
+@pytest.mark.rule("I2")
 def test_a_patch_that_lands_late_is_found_by_the_verifying_read(box, row, between, drain_all):
     held = []
 
@@ -113,6 +115,7 @@ def test_a_property_whose_creation_got_no_answer_is_adopted_not_created_twice(
     assert Property.objects.get().platform_id == remote(box)[0]["id"]
 
 
+@pytest.mark.rule("I8")
 def test_a_creation_that_never_arrived_is_sent_again_only_after_the_wait(
     box, workspace, between, drain_all
 ):
@@ -153,6 +156,7 @@ def test_a_property_that_somebody_created_meanwhile_is_adopted(box, workspace, b
 # --- leases
 
 
+@pytest.mark.rule("I3")
 def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drain_all):
     set_title(row, "Edited")
     dead = leases.claim(Property.objects.all(), now=now())
@@ -166,6 +170,7 @@ def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drai
     assert not dead.fenced.exists()
 
 
+@pytest.mark.rule("I3")
 def test_a_worker_that_lost_its_lease_writes_nothing_more(box, row, workspace):
     set_title(row, "Edited")
     slow = leases.claim(Property.objects.all(), now=now())
@@ -201,6 +206,7 @@ def test_no_call_is_begun_when_its_record_waited_too_long_for_the_database(
     assert later(drain_all, 50) == {"properties": {"created" if is_new else "pushed": 1}}
 
 
+@pytest.mark.rule("I13")
 def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, row, workspace):
     set_title(row, "Edited")
     claim = leases.claim(Property.objects.all(), now=now())
@@ -583,6 +589,7 @@ def test_a_part_that_we_took_away_and_the_platform_keeps_is_no_conflict(
     assert not Conflict.objects.exists()
 
 
+@pytest.mark.rule("I1")
 def test_an_edit_that_comes_during_the_patch_is_pushed_afterwards(box, row, between, drain_all):
     edited = []
 
@@ -599,6 +606,7 @@ def test_an_edit_that_comes_during_the_patch_is_pushed_afterwards(box, row, betw
     assert (row.due_at, row.inflight) == (None, {})
 
 
+@pytest.mark.rule("I4")
 def test_a_platform_edit_between_read_and_patch_is_not_lost(box, row, between, drain_all):
     def other_user(environ):
         if environ["REQUEST_METHOD"] == "PATCH":
@@ -666,6 +674,7 @@ def test_a_list_that_was_cleared_is_in_sync_though_the_answer_says_nothing(
     assert not row.observed.get("videoLinks")
 
 
+@pytest.mark.rule("2 optional")
 def test_a_list_that_we_emptied_is_empty_where_answers_leave_empty_members_out(box, row, drain_all):
     links = [{"url": "https://example.com/tour"}]
     edit(row, {"videoLinks": links, "customFields": {"a": "b"}}, origin="ADMIN", now=now())
@@ -860,6 +869,7 @@ def test_a_server_error_backs_off_and_loses_nothing(box, row, between, drain_all
 # --- what cannot be said
 
 
+@pytest.mark.rule("2.4 Read-only; rule UNKNOWN", "4.6 rule 4; rule 5")
 def test_unknown_and_rooms_are_never_sent(box, row, drain_all):
     box.edit_property(row.platform_id, {"numberOfRooms": 3})
     there = box.workspace.properties[row.platform_id]
@@ -880,6 +890,7 @@ def test_unknown_and_rooms_are_never_sent(box, row, drain_all):
     assert [body for method, _, body, _ in box.calls if method == "PATCH"] == [{"title": "Kept"}]
 
 
+@pytest.mark.rule("4.6 PATCH")
 def test_a_reference_that_changes_travels_by_platform_id(box, row, drain_all):
     edit(row, {"objectReferenceId": "A-9"}, origin="ADMIN", now=now())
     Property.objects.update(object_reference_id="A-9")

@@ -522,6 +522,7 @@ def _canned(status: str, named: str) -> Canned:
     return f"{status} No", headers, json.dumps({"errors": errors}).encode()
 
 
+@pytest.mark.rule("I1")
 @pytest.mark.django_db
 def test_nothing_is_lost_or_overwritten_in_any_order_of_edits_faults_and_deaths():
     run_state_machine_as_test(

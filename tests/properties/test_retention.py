@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from django.utils.timezone import now
 
 from crm_sync.tasks import clear_deliveries
@@ -11,6 +12,7 @@ LONG_AGO = now() - timedelta(days=366)
 State = Import.State
 
 
+@pytest.mark.rule("S23")
 def test_an_ended_import_goes_after_a_year_but_not_the_last_good_one_of_a_source(main, settings):
     agency = Sender.objects.create(workspace=main, name="Agency")
     source = Source.objects.create(

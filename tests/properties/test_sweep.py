@@ -78,6 +78,7 @@ def raw_sql(row, tmp_path):
         )
 
 
+@pytest.mark.rule("I7")
 @pytest.mark.parametrize(
     "write", [save, bulk_update, queryset_update, loaddata, loaddata_of_a_new_row, raw_sql]
 )

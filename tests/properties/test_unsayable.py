@@ -54,6 +54,7 @@ def choose(row: Property, side: str, django_user_model) -> Conflict:
     return conflict
 
 
+@pytest.mark.rule("I4")
 @pytest.mark.parametrize("origin", ["FEED", "HTTP_API", "API"])
 def test_a_program_does_not_erase_a_category_that_we_do_not_know(box, row, drain_all, origin):
     edit(row, {CATEGORIES: ["VILLA"], "title": "House"}, origin=origin, now=now())
@@ -193,6 +194,7 @@ def test_a_property_that_is_created_again_says_what_it_lacks(box, row, drain_all
     assert row.problem == {"DIFFERS": {CATEGORIES: text}}
 
 
+@pytest.mark.rule("I4")
 def test_a_person_is_asked_about_that_leaf_alone_and_the_rule_holds_for_the_others(
     box, row, drain_all
 ):

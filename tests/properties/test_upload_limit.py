@@ -42,6 +42,7 @@ def test_who_is_logged_in_sends_large_files_but_one_at_a_time(admin_client):
     assert admin_client.post(add, two).status_code == 400
 
 
+@pytest.mark.rule("S7")
 @pytest.mark.processes
 def test_nothing_of_an_unknown_upload_reaches_the_disk(tmp_path: Path, database_url):
     """Seen while it is on its way: at the end of a request Django removes what it spooled."""

@@ -24,6 +24,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.rule("4.1 JWT", "5.1 JWT")
 @pytest.mark.parametrize(("method", "path"), PATHS)
 @pytest.mark.parametrize(
     "header", [None, "Bearer", "Bearer wrong", "Basic test-token", "Bearer a.b.c", "Bearer é"]
@@ -36,6 +37,7 @@ def test_5_1_a_missing_or_wrong_token_is_401(box, method, path, header):
     assert box.workspace.to_json() == before
 
 
+@pytest.mark.rule("5.1 token")
 def test_5_1_client_credentials_give_a_token_that_lives_an_hour(box, clock):
     nobody = Client(box, token=None)
     answer = nobody.post("/auth/token", json={"clientId": "id", "secret": "secret"})
@@ -72,6 +74,7 @@ def test_every_answer_carries_the_date_of_the_sandbox_clock(client):
         assert client.get(path).headers["Date"] == "Mon, 02 Mar 2026 08:30:00 GMT"
 
 
+@pytest.mark.rule("7 error body")
 @pytest.mark.parametrize(
     "content",
     [

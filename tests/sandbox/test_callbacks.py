@@ -16,6 +16,10 @@ NOW = "2026-03-02T08:30:00.000000Z"
 # §5.2
 
 
+@pytest.mark.rule(
+    "2.1 authType; authHeaderName; authParameterName",
+    "5.2 NONE; HEADER; QUERY_PARAMETER; BEARER_TOKEN",
+)
 @pytest.mark.parametrize(
     ("fields", "query", "headers"),
     [
@@ -51,6 +55,7 @@ def test_5_2_each_auth_type_authenticates_in_its_way(box, client, callback, fiel
 # §6.1
 
 
+@pytest.mark.rule("2.1 method", "6.1 rule 1")
 @pytest.mark.parametrize("method", ["POST", "PUT", "GET"])
 def test_6_1_a_callback_carries_its_event_by_the_method_configured(box, client, callback, method):
     configure(client, method=method)
@@ -64,6 +69,7 @@ def test_6_1_a_callback_carries_its_event_by_the_method_configured(box, client, 
     }
 
 
+@pytest.mark.rule("6.1 rule 2")
 def test_6_1_rule_2_a26_order_events_carry_their_type_and_their_order(box, hooked, callback):
     order = hooked.order("18")
     box.step()
@@ -82,6 +88,7 @@ def test_callbacks_are_sent_in_order_by_whoever_asks_for_it(box, hooked, callbac
     assert (box.deliver(), callback.events, list(box.pending)) == (len(waiting), waiting, [])
 
 
+@pytest.mark.rule("7 time-out")
 def test_7_a_time_out_is_recorded_without_a_status(box, hooked, callback):
     callback.error = TimeoutError("slow")
     ring(box)
@@ -93,6 +100,7 @@ def test_7_a_time_out_is_recorded_without_a_status(box, hooked, callback):
     assert "responseBody" not in record
 
 
+@pytest.mark.rule("6.1 rule 3", "7 time-out")
 def test_6_1_rule_3_an_answer_that_comes_too_late_is_a_time_out(box, hooked, monkeypatch):
     monkeypatch.setattr(callbacks, "SECONDS", 0)
     ring(box)
@@ -113,6 +121,7 @@ def test_a_broken_connection_is_recorded_without_the_secret(box, client, callbac
 ODD_SECRET = 'a<s&3"krypton/é'
 
 
+@pytest.mark.rule("2.2 responseBody")
 @pytest.mark.parametrize(
     "form",
     [
@@ -138,6 +147,7 @@ def test_2_1_an_answer_that_repeats_the_secret_is_kept_without_it(box, client, c
     assert [one for one in ("krypton", "before") if one in shown] == []
 
 
+@pytest.mark.rule("2.1 lastTriggeredAt", "6.1 rule 4")
 @pytest.mark.parametrize("status", [200, 500])
 def test_6_1_rule_4_last_triggered_at_is_updated_either_way(box, hooked, callback, clock, status):
     callback.status = status
@@ -148,6 +158,7 @@ def test_6_1_rule_4_last_triggered_at_is_updated_either_way(box, hooked, callbac
     assert last == "2026-03-02T09:30:00.000000Z"
 
 
+@pytest.mark.rule("4.1 GET triggers", "6.1 rule 7", "8 history")
 def test_8_the_last_ten_attempts_are_kept_the_newest_first(box, hooked, clock):
     for _ in range(13):
         clock.move(minutes=1)
@@ -156,6 +167,7 @@ def test_8_the_last_ten_attempts_are_kept_the_newest_first(box, hooked, clock):
     assert minutes == ["43", "42", "41", "40", "39", "38", "37", "36", "35", "34"]
 
 
+@pytest.mark.rule("2.2 responseBody", "8 response body")
 def test_8_the_answer_of_a_failure_is_cut_at_4_kb(box, hooked, callback):
     callback.status, callback.body = 500, b"x" * 10_000
     ring(box)
@@ -163,6 +175,7 @@ def test_8_the_answer_of_a_failure_is_cut_at_4_kb(box, hooked, callback):
     assert record["responseBody"] == "x" * 4096
 
 
+@pytest.mark.rule("2.2 errorMessage", "8 error message")
 def test_8_an_error_message_is_cut_at_1_kb(box, hooked, callback):
     callback.error = ConnectionResetError("y" * 5_000)
     ring(box)
@@ -177,6 +190,7 @@ def test_whoever_is_called_may_call_back(box, hooked, callback):
     assert answers == [200]
 
 
+@pytest.mark.rule("4.1 DELETE")
 def test_4_1_a_webhook_that_was_removed_meanwhile_leaves_no_record(box, hooked, callback):
     callback.then = lambda: (hooked.delete("/v1/webhooks"), configure(hooked))
     ring(box)
@@ -184,6 +198,7 @@ def test_4_1_a_webhook_that_was_removed_meanwhile_leaves_no_record(box, hooked, 
     assert "lastTriggeredAt" not in hooked.get("/v1/webhooks").json()
 
 
+@pytest.mark.rule("4.1 body authSecret", "5.2 secret")
 def test_4_1_the_secret_is_write_only_and_kept_when_it_is_left_out(box, client, callback):
     answer = configure(client, authType="BEARER_TOKEN", authSecret="s3cret")
     assert answer.json()["hasAuthSecret"] is True

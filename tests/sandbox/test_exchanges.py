@@ -1,11 +1,12 @@
 """The rules of the interface as exchanges: `rules/*.txt` says what is sent and what is answered.
 
-    # 4.1 patch needs the flag
+    # 4.1 patch needs the flag | 4.1 PATCH | 2.1 enabled
     HOOK
     PATCH /v1/webhooks {"enabled": "no"} -> 400 enabled
 
-A heading is the name of a test. A line sends a request. After `->` it has the status and the JSON
-of the answer, or the fields that a refusal names. A refusal must change nothing.
+A heading is the name of a test, and the rules of docs/platform.md that it holds. A line sends a
+request. After `->` it has the status and the JSON of the answer, or the fields that a refusal
+names. A refusal must change nothing.
 
     …                       more members of an object
     "…"                     any value
@@ -33,14 +34,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules import exchange
 from tests.sandbox.conftest import HOOK, refusal
 
 FILES = sorted(Path(__file__).with_name("rules").glob("*.txt"))
 TEXTS = [text for path in FILES for text in path.read_text("utf-8").split("# ")[1:]]
-RULES = {
-    "test_" + re.sub(r"\W+", "_", head.lower()).strip("_"): lines
-    for head, *lines in map(str.splitlines, TEXTS)
-}
+RULES = {exchange(head)[0]: lines for head, *lines in map(str.splitlines, TEXTS)}
 assert len(RULES) == len(TEXTS), "two rules have one name"
 MORE = "…"
 WORDS = {

@@ -134,6 +134,7 @@ def test_a_dropped_callback_is_recorded_as_failed_and_a_lost_one_is_not(box, hoo
     ]
 
 
+@pytest.mark.rule("6.1 rule 5")
 def test_6_1_rule_5_a_callback_may_be_repeated(box, hooked, callback):
     faults(hooked, {"fault": "REPEATED", "times": 1})
     ready(box, "LINKEDIN")

@@ -47,6 +47,7 @@ def decoded(content: bytes) -> tuple[int, int, list[bytes]]:
     return width, height, [row[1:] for row in found]
 
 
+@pytest.mark.rule("4.5 GET materials")
 def test_4_5_a_picture_in_hd_is_larger_than_the_one_for_the_web(box, client):
     path = delivered(box, client, "11")
     sizes = {}

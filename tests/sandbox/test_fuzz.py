@@ -173,6 +173,7 @@ def call(box: Sandbox, method: str, path: str, query: str, body: bytes) -> tuple
     return int(status[:3]), dict(headers).get("Content-Type", ""), content
 
 
+@pytest.mark.rule("7 error body")
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=700, deadline=None, suppress_health_check=list(HealthCheck))
 @given(requests())

@@ -16,6 +16,7 @@ from tests.sandbox.conftest import placed, status
 PHOTO, PLAN, ENERGY = "11", "13", "17"
 
 
+@pytest.mark.rule("3.1 values")
 def test_3_1_the_table_of_order_moves():
     assert ORDER_MOVES == {
         "PLACED": ("IN_PROGRESS", "CANCELLED"),
@@ -27,6 +28,7 @@ def test_3_1_the_table_of_order_moves():
     assert next_order_status("PLACED", ["ON_HOLD"]) == "IN_PROGRESS"
 
 
+@pytest.mark.rule("3.2 any → CANCELLED")
 @pytest.mark.parametrize(
     ("product", "start"),
     [(PHOTO, one) for one in PHOTO_MOVES if PHOTO_MOVES[one]]
@@ -39,6 +41,7 @@ def test_3_2_any_status_that_is_not_terminal_can_be_cancelled(box, client, produ
     assert client.get(f"/v1/assignments/{only}").json()["status"] == "CANCELLED"
 
 
+@pytest.mark.rule("3.2 values")
 def test_3_2_the_tables_of_assignment_moves():
     assert {one: set(to) for one, to in PHOTO_MOVES.items()} == {
         "CREATED": {"PHOTOGRAPHER_ASSIGNED", "CANCELLED"},

@@ -23,6 +23,7 @@ def materials(client, path, **query):
     return answer.json()["materials"]
 
 
+@pytest.mark.rule("4.5 GET materials")
 def test_4_5_photos_come_in_hd_by_default_and_for_the_web(box, client):
     order_id, assignment_id = delivered(box, client, "11", quantity=3)
     path = f"/v1/orders/{order_id}/assignments/{assignment_id}/materials"
@@ -71,6 +72,7 @@ def announce(client, assignment_id, **body):
     return client.post(f"/_sandbox/assignments/{assignment_id}/visuals", json=body)
 
 
+@pytest.mark.rule("6.3 VISUALS_READY visualType")
 @pytest.mark.parametrize("visual_type", ["POST", "POST_WEB", "DOCUMENT", "RAW"])
 def test_6_3_any_visual_type_can_be_announced_and_is_there(box, hooked, callback, visual_type):
     order = hooked.order("11", "15", quantity=2)
@@ -88,6 +90,7 @@ def test_6_3_any_visual_type_can_be_announced_and_is_there(box, hooked, callback
         assert [one["visualType"] for one in materials(hooked, path, **query)] == [visual_type] * 2
 
 
+@pytest.mark.rule("6.2 scenario")
 @pytest.mark.parametrize(("chosen", "count"), [({}, 2), ({"quantity": 3}, 3), ({"quantity": 9}, 5)])
 def test_6_2_a29_of_more_visuals_than_ordered_the_client_chooses(
     box, hooked, callback, chosen, count

@@ -87,6 +87,7 @@ def test_deprecated_paths_say_so():
     ]
 
 
+@pytest.mark.rule("2.3 all")
 def test_every_event_that_is_sent_is_described(box, hooked, callback):
     order = hooked.order("11", "13", "17", "18")
     box.step()

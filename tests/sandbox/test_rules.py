@@ -16,6 +16,7 @@ ONE = "/v1/real-estate-properties/201"
 # §1, §2
 
 
+@pytest.mark.rule("2 optional")
 def test_2_optional_fields_are_left_out_and_one_alone_is_null(box, hooked):
     order = hooked.order("11", "15", "17", "18")
     box.step()
@@ -32,6 +33,13 @@ def test_2_optional_fields_are_left_out_and_one_alone_is_null(box, hooked):
 # §2.1, §2.2
 
 
+@pytest.mark.rule(
+    "2.2 id; triggeredAt; payload; headers; statusCode; responseBody; errorMessage",
+    "2.2 success",
+    "6.1 rule 3; rule 4",
+    "7 non-2xx",
+    "8 response body; error message",
+)
 @pytest.mark.parametrize("status", [200, 201, 204, 302, 400, 401, 500])
 def test_2_2_a_record_field_by_field_and_only_a_failure_keeps_the_answer(
     box, hooked, callback, status
@@ -94,6 +102,12 @@ def sample(known: Field) -> object:
     return "x" * known.limit if known.kind == "text" and known.limit else SAMPLES[known.kind]
 
 
+@pytest.mark.rule(
+    "2.4 all; References; Availability; Classification; Areas and counts",
+    "2.4 Heating and energy; Prices; Listing",
+    "4.6 POST; PATCH",
+    "9 rule 5",
+)
 @pytest.mark.parametrize("name", [one for one in PROPERTY if PROPERTY[one].kind != "read-only"])
 def test_2_4_every_field_is_taken_and_returned_by_both_reads(client, name):
     value = sample(PROPERTY[name])
@@ -107,6 +121,10 @@ def test_2_4_every_field_is_taken_and_returned_by_both_reads(client, name):
     assert by_id == created.json()
 
 
+@pytest.mark.rule(
+    "2.4 References; Availability; Classification; Areas and counts; Heating and energy",
+    "2.4 Prices; Amenities; Listing; Read-only; rule is",
+)
 @pytest.mark.parametrize("group", PRINTED)
 def test_2_4_every_name_that_the_document_prints_is_a_field(group):
     assert [name for name in PRINTED[group].split() if name not in PROPERTY] == []
@@ -117,11 +135,13 @@ def booleans(members: dict[str, Field]) -> list[str]:
     return [name for name, one in members.items() if one.kind == "boolean"] + below
 
 
+@pytest.mark.rule("2.4 rule is", "9 rule 5")
 def test_2_4_booleans_begin_with_is():
     assert len(booleans(PROPERTY)) >= 6
     assert [name for name in booleans(PROPERTY) if not name.startswith("is")] == []
 
 
+@pytest.mark.rule("2.4 Amenities")
 @pytest.mark.parametrize("value", ["APPLIES", "DOES_NOT_APPLY", "UNKNOWN"])
 def test_2_4_a_characteristic_has_one_of_three_values(box, client, value):
     for name in PROPERTY["characteristics"].members:
@@ -131,6 +151,7 @@ def test_2_4_a_characteristic_has_one_of_three_values(box, client, value):
     assert refusal(answer) == (400, ["characteristics.hasElevator"])
 
 
+@pytest.mark.rule("2.4 rule UNKNOWN")
 def test_2_4_an_enum_reads_as_unknown_when_what_is_stored_is_newer(box, client):
     box.workspace.properties["201"] |= {"heatingType": "UNKNOWN"}
     assert client.get(ONE).json()["heatingType"] == "UNKNOWN"
@@ -140,6 +161,7 @@ def test_2_4_an_enum_reads_as_unknown_when_what_is_stored_is_newer(box, client):
 # §4
 
 
+@pytest.mark.rule("4 all")
 def test_4_addresses_begin_with_the_base_address(box, client):
     (assignment,) = finished(box, client, "11")["assignments"]
     path = f"/v1/orders/{assignment['orderId']}/assignments/{assignment['id']}/materials"
@@ -148,6 +170,7 @@ def test_4_addresses_begin_with_the_base_address(box, client):
     assert found["thumbnailUrl"].startswith("http://sandbox.test/files/")
 
 
+@pytest.mark.rule("2.4 rule list", "4.6 GET properties")
 def test_2_4_a_list_item_has_five_fields(client):
     page = client.get("/v1/real-estate-properties").json()
     assert [set(one) for one in page["content"]] == [
@@ -155,6 +178,12 @@ def test_2_4_a_list_item_has_five_fields(client):
     ] * 2
 
 
+@pytest.mark.rule(
+    "1 properties, users",
+    "2.6 totalElements; totalPages; first; last; items",
+    "4.6 GET properties; page",
+    "8 page index",
+)
 def test_2_6_pages_are_zero_based(box, client):
     for number in range(5):
         box.workspace.properties[f"p{number}"] = {"id": f"p{number}"}
@@ -170,6 +199,7 @@ def test_2_6_pages_are_zero_based(box, client):
     assert (len(page["content"]), page["first"], page["last"]) == (3, True, False)
 
 
+@pytest.mark.rule("4.6 size", "8 page size")
 def test_8_a_page_has_50_entries_by_default_and_100_at_most(box, client):
     for number in range(120):
         box.workspace.properties[f"p{number}"] = {"id": f"p{number}"}
@@ -200,6 +230,7 @@ def test_a_document_written_into_the_state_is_served(box, client):
     assert client.get(ONE).json()["heatingType"] == "UNKNOWN"
 
 
+@pytest.mark.rule("7 255", "8 texts")
 @pytest.mark.parametrize("name", ["title", "displayReferenceId", "author"])
 def test_7_a_text_longer_than_255_characters_is_refused_by_name(box, client, name):
     before = box.workspace.to_json()
@@ -207,6 +238,7 @@ def test_7_a_text_longer_than_255_characters_is_refused_by_name(box, client, nam
     assert box.workspace.to_json() == before
 
 
+@pytest.mark.rule("8 texts")
 def test_8_a_text_of_255_characters_is_taken_and_long_texts_have_no_limit(client):
     long = {
         "title": "ä" * 255,

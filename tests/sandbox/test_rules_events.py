@@ -14,6 +14,7 @@ from tests.wsgi import WsgiAdapter
 # §5
 
 
+@pytest.mark.rule("5.1 separate")
 def test_5_1_the_token_is_not_the_secret_of_the_callback(box, client, callback):
     hook = {"url": HOOK, "method": "POST", "authType": "BEARER_TOKEN", "authSecret": "s3cret"}
     client.put("/v1/webhooks", json=hook)
@@ -23,6 +24,7 @@ def test_5_1_the_token_is_not_the_secret_of_the_callback(box, client, callback):
     assert callback.requests[0]["headers"]["Authorization"] == "Bearer s3cret"
 
 
+@pytest.mark.rule("2.1 authSecret", "5.2 secret")
 def test_5_2_no_endpoint_returns_the_secret(box, client):
     hook = {"url": HOOK, "authType": "QUERY_PARAMETER", "authParameterName": "key"}
     answers = [client.put("/v1/webhooks", json=hook | {"authSecret": "s3cret"})]
@@ -37,6 +39,7 @@ def test_5_2_no_endpoint_returns_the_secret(box, client):
 # §6
 
 
+@pytest.mark.rule("1 callback", "6.1 rule 1")
 def test_6_1_rule_1_every_kind_of_event_goes_to_the_one_callback(box, hooked, callback):
     finished(box, hooked, "11", "13", "17")
     box.deliver()
@@ -52,6 +55,7 @@ def test_6_1_rule_1_every_kind_of_event_goes_to_the_one_callback(box, hooked, ca
     ]
 
 
+@pytest.mark.rule("6.1 rule 6")
 def test_6_1_rule_6_deliveries_carry_timestamp_and_changes_occurred_at(box, hooked):
     finished(box, hooked, "11", "17")
     deliveries = {"VISUALS_READY", "PHOTOGRAPHER_BOOKED", "MARKETING_MATERIALS_READY"}
@@ -62,6 +66,10 @@ def test_6_1_rule_6_deliveries_carry_timestamp_and_changes_occurred_at(box, hook
         )
 
 
+@pytest.mark.rule(
+    "6.3 VISUALS_READY next; PHOTOGRAPHER_BOOKED; ORDER_STATUS_UPDATED",
+    "6.3 MARKETING_MATERIALS_READY",
+)
 def test_6_3_the_next_step_of_each_event_answers(box, hooked):
     finished(box, hooked, "11")
     told = {one["event"]: one for one in box.pending}
@@ -83,6 +91,7 @@ def test_6_3_the_next_step_of_each_event_answers(box, hooked):
 # §8, §9
 
 
+@pytest.mark.rule("8 response time")
 def test_8_a_callback_has_30_seconds(box, hooked, callback):
     class Timed(WsgiAdapter):
         def send(self, request, **options):
@@ -96,6 +105,7 @@ def test_8_a_callback_has_30_seconds(box, hooked, callback):
     assert (box.deliver(), seen, callbacks.SECONDS) == (1, [30], 30)
 
 
+@pytest.mark.rule("4 all", "9 rule 1")
 def test_9_rule_1_current_endpoints_begin_with_v1():
     paths = {one.path for one in OPERATIONS}
     others = {path for path in paths if not path.startswith(("/v1/", "/_sandbox"))}
@@ -106,6 +116,7 @@ def test_9_rule_1_current_endpoints_begin_with_v1():
     }
 
 
+@pytest.mark.rule("2 ids")
 def test_2_all_ids_in_payloads_are_strings(box, hooked):
     hooked.order("11", "12", "13", "17")
     while box.step():
@@ -120,6 +131,7 @@ def test_2_all_ids_in_payloads_are_strings(box, hooked):
     assert {type(one) for one in ids} == {str}
 
 
+@pytest.mark.rule("9 rule 2")
 @pytest.mark.parametrize("path", webhooks.DEPRECATED)
 def test_9_rule_2_a_path_that_is_gone_is_gone_for_every_method(client, clock, path):
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

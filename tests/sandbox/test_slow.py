@@ -35,6 +35,7 @@ def until_it_is_closed(talk: Talk) -> Talk:
     return serve
 
 
+@pytest.mark.rule("8 response time")
 @pytest.mark.parametrize("what", CALLED)
 def test_8_a_callback_that_drips_is_over_after_its_seconds(monkeypatch, what):
     monkeypatch.setattr(callbacks, "SECONDS", 0.5)

@@ -63,6 +63,7 @@ def test_an_order_is_placed_once_for_a_key_and_followed_to_what_is_delivered(
     assert "API: ERP placed the order" in page
 
 
+@pytest.mark.rule("S12")
 def test_who_may_only_write_orders_is_answered_with_no_more_than_an_address(
     workspace, home, box, drain_all
 ):
@@ -200,6 +201,7 @@ def test_an_unclear_change_says_so_and_is_not_repeated_under_its_key(erp, box, w
         assert error(erp.call("POST", where, body)) == (400, "invalid", [path])
 
 
+@pytest.mark.rule("I9")
 @pytest.mark.django_db(transaction=True)
 def test_of_two_calls_with_one_key_at_one_moment_one_places(transactional_db, workspace, home, box):
     def call() -> tuple[int, bool]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
@@ -146,6 +147,7 @@ risky = st.lists(breaks | signs, min_size=1, max_size=8).map("".join).filter(str
 NUMBER = re.compile(r"[+-]?[\d.eE+-]+")
 
 
+@pytest.mark.rule("S18")
 @given(st.lists(st.tuples(risky, risky), min_size=1, max_size=3))
 def test_no_cell_of_an_export_is_a_formula_wherever_a_spreadsheet_splits_it(texts):
     sent = [

@@ -339,6 +339,7 @@ def test_a_wrong_password_is_told_and_is_not_in_the_text(folder, served: Served,
     assert "wrong" not in str(told.value)
 
 
+@pytest.mark.rule("S13")
 @SERVERS
 def test_our_own_network_is_refused_unless_it_is_named(folder, served: Served):
     with served(folder) as root:
@@ -459,6 +460,7 @@ def test_a_name_on_an_sftp_server_that_is_not_in_utf_8_is_told(folder):
         got(f"sftp://127.0.0.1:{port}/out/")
 
 
+@pytest.mark.rule("S13")
 def test_the_key_of_a_host_is_kept_and_another_one_is_refused_before_the_password(folder):
     first, second = host_keys()
     with sftp_server(folder, key=first) as port:
@@ -517,6 +519,7 @@ def test_not_modified_is_unchanged():
         assert got(f"{server.url}/stock.xml", FileVersion('"one"')) == (b"", None)
 
 
+@pytest.mark.rule("S13")
 @pytest.mark.parametrize(
     ("place", "line"),
     [
@@ -533,6 +536,7 @@ def test_a_token_and_a_header_go_to_their_server_alone(place, line):
     assert line.partition(b":")[0] not in other.requests[0]
 
 
+@pytest.mark.rule("S13")
 def test_a_request_is_signed_with_its_path_its_query_and_the_time():
     with serving(answering(FEED)) as server, time_machine.travel(1_800_000_000, tick=False):
         assert got(f"{server.url}/out ü.xml?agency=7", sign_in="SIGNED")[0] == FEED

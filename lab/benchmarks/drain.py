@@ -1,0 +1,99 @@
+"""Draining the due properties, beside bare `requests` that do the same GET and PATCH."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import psycopg
+
+from lab.benchmarks.figures import Figure, skipped
+from lab.benchmarks.sandbox import ROOT, TOKEN, running, write_many
+from tests.postgresql import URL
+
+NAME = "drain"
+LEAST = {"plain": 0.75, "slow": 0.92}
+WORDS = {"plain": "", "slow": ", 50 ms an answer"}
+GROWN = 0.8  # of the rate with the fewest due rows
+ROWS = 12_500  # on the platform: 10,000 for the drains, others for the bare calls
+
+
+def measure() -> Iterator[Figure]:
+    """Drain little and much, and do the same bare in turn, on each database that is there."""
+    for database, url in databases():
+        yield from _measured(database, url)
+
+
+def databases() -> Iterator[tuple[str, str]]:
+    """Yield the name and the address of a fresh database of each kind; say what is not there."""
+    yield "SQLite", ""
+    server = URL.replace("postgres://", "postgresql://")
+    try:
+        admin = psycopg.connect(server, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError:
+        skipped("PostgreSQL", "there is none at TEST_DATABASE_URL")
+        return
+    name = f"bench_{os.getpid()}"
+    admin.execute(f"drop database if exists {name}")
+    admin.execute(f"create database {name}")
+    try:
+        yield "PostgreSQL", f"{URL.rpartition('/')[0]}/{name}"
+    finally:
+        admin.execute(f"drop database {name} with (force)")
+        admin.close()
+
+
+def _measured(database: str, url: str) -> Iterator[Figure]:
+    first = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state.json"
+        write_many(state, ROWS)
+        with running("--state", str(state)) as (host, port, _):
+            platform = f"http://{host}:{port}"
+            module = "lab.benchmarks.drain_rounds"
+            for one in stream(module, platform, folder=folder, database_url=url):
+                kind, drained = one["kind"], median(one["drained"])
+                what = f"{database}, {one['rows']:,} due{WORDS[kind]}: "
+                yield Figure(f"{what}drained", drained, "a second")
+                if bare := one["bare"]:
+                    yield Figure(f"{what}bare requests", median(bare), "a second")
+                    ratio = median(a / b for a, b in zip(one["drained"], bare, strict=True))
+                    yield Figure(f"{what}ratio", ratio, "of bare", at_least=LEAST[kind], digits=2)
+                elif first:
+                    grown = drained / first
+                    yield Figure(f"{what}grown", grown, "of least", at_least=GROWN, digits=2)
+                first = first or drained
+
+
+def run(module: str, *arguments: str, folder: str, database_url: str) -> dict:
+    """Run a module in a process with a database and a data folder of its own; its JSON."""
+    found = stream(module, *arguments, folder=folder, database_url=database_url)
+    return list(found)[-1]
+
+
+def stream(module: str, *arguments: str, folder: str, database_url: str) -> Iterator[dict]:
+    """Run a module like `run`, and yield each line of JSON as soon as it is printed."""
+    environment = os.environ | {
+        "DATA_DIR": folder,
+        "DATABASE_URL": database_url or f"sqlite:///{folder}/db.sqlite3",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "LOG_LEVEL": "ERROR",
+        "BENCH_TOKEN": TOKEN,
+    }
+    command = [sys.executable, "-m", module, *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield from (json.loads(line) for line in process.stdout if line.startswith("{"))
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)

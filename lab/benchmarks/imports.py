@@ -1,0 +1,197 @@
+"""Feeds: records a second, processor, memory; for a first import and one that changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.benchmarks.drain import databases
+from lab.benchmarks.figures import Figure
+
+NAME = "imports"
+ROOT = Path(__file__).parents[2]
+SIZES = (1_000, 10_000, 100_000)
+TOLD = 2  # seconds for a feed that is the same as the last one
+PEAK = 300  # MiB, of whichever process needs most
+AT_LEAST = {
+    ("SQLite", "new"): 2_000,
+    ("SQLite", "unchanged"): 4_000,
+    ("PostgreSQL", "new"): 1_500,
+    ("PostgreSQL", "unchanged"): 4_000,
+}
+STEEPEST = 1.5  # times as long for each record of the largest feed as for one of a tenth of it
+FLAGS = (
+    *("hasBalcony", "hasElevator", "hasParking", "hasCableTv", "hasFiberOptic", "hasGarage"),
+    *("arePetsAllowed", "isWheelchairAccessible", "isChildFriendly", "hasDishwasher"),
+)
+WORKSPACES = (
+    "from crm_sync.models import Workspace;"
+    "[Workspace.objects.create(slug=f'main-{n}', base_url='http://platform.test') for n in %s]"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command of ours by itself: seconds, those of the processor, peak in MiB, last line."""
+
+    seconds: float
+    processor: float
+    peak: float
+    printed: str
+
+
+def measure() -> Iterator[Figure]:
+    """Import feeds of growing sizes twice, by the real command, on each database there is."""
+    with tempfile.TemporaryDirectory() as folder:
+        for size in (1, *SIZES):
+            write_feed(Path(folder) / f"{size}.json", size)
+        for database, url in databases():
+            environment = installed(Path(folder) / database, url, (1, *SIZES))
+            start = imported(Path(folder), environment, 1, "new")
+            yield Figure(f"{database}: a command with one record", start.seconds, "s", digits=1)
+            for outcome in ("new", "unchanged"):
+                runs = (
+                    (size, imported(Path(folder), environment, size, outcome)) for size in SIZES
+                )
+                yield from _curve(
+                    f"{database}, {outcome}", start, runs, AT_LEAST[database, outcome]
+                )
+            yield _told(Path(folder), environment, database)
+
+
+def _curve(
+    what: str, start: Run, runs: Iterator[tuple[int, Run]], target: float
+) -> Iterator[Figure]:
+    """Tell of each size; what a command needs to start is left out, and was measured by itself."""
+    costs: dict[int, float] = {}
+    for size, run in runs:
+        costs[size] = (run.processor - start.processor) / size * 1e6
+        # Of a small feed the start is nearly all, and no two are alike.
+        seconds = max(run.seconds - start.seconds, run.seconds / 10)
+        wanted = target if size == SIZES[-1] else None
+        yield Figure(f"{what}: {size:,} records", size / seconds, "a second", at_least=wanted)
+        yield Figure("  processor, all processes", costs[size], "µs a record")
+        yield Figure("  peak memory", run.peak, "MiB", below=PEAK)
+    (before, small), (last, large) = list(costs.items())[-2:]
+    growth = Figure(
+        f"  processor for one of {last:,}",
+        large / small,
+        f"of one of {before:,}",
+        below=STEEPEST,
+        digits=2,
+    )
+    yield growth
+
+
+def _told(folder: Path, environment: dict[str, str], database: str) -> Figure:
+    """Import the largest feed once more: its digest is that of the last one."""
+    size = SIZES[-1]
+    run = timed(environment, "import_properties", f"main-{size}", str(folder / f"{size}.json"))
+    if "nothing has changed" not in run.printed:
+        raise RuntimeError(run.printed)
+    return Figure(
+        f"{database}, the same feed: {size:,} records", run.seconds, "s", below=TOLD, digits=1
+    )
+
+
+def imported(folder: Path, environment: dict[str, str], size: int, outcome: str) -> Run:
+    """Import the feed of this size by the real command; every record must have this outcome."""
+    name = str(folder / f"{size}.json")
+    run = timed(environment, "import_properties", f"main-{size}", name, "--force")
+    if f"{size} {outcome}" not in run.printed:
+        raise RuntimeError(run.printed)
+    return run
+
+
+def timed(environment: dict[str, str], *command: str) -> Run:
+    """Run a command of ours; the processes that it starts count with it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.benchmarks.usage", sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stdout)
+    *printed, used = done.stdout.splitlines()
+    seconds, processor, peak = json.loads(used)
+    return Run(seconds, processor, peak, printed[-1] if printed else "")
+
+
+def installed(folder: Path, url: str, sizes: tuple[int, ...]) -> dict[str, str]:
+    """Prepare an installation, on SQLite where `url` is "", with a workspace for each size."""
+    folder.mkdir()
+    environment = os.environ | {
+        "DATA_DIR": str(folder),
+        "DATABASE_URL": url or f"sqlite:///{folder}/db.sqlite3",
+        "TMPDIR": str(folder),
+    }
+    timed(environment, "migrate", "--verbosity", "0")
+    timed(environment, "shell", "--verbosity", "0", "--command", WORKSPACES % (sizes,))
+    return environment
+
+
+def write_feed(path: Path, size: int) -> None:
+    """A feed of many records of some 40 fields and a text, one a line."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"properties": [\n')
+        for number in range(size):
+            file.write(",\n" * bool(number) + json.dumps(record(number), ensure_ascii=False))
+        file.write("]}")
+
+
+def record(number: int) -> dict:
+    gross = 1200 + number % 3000
+    rent = {"gross": gross, "net": gross - 200, "interval": "month", "referring": "all"}
+    buy = {"price": 400_000 + number, "referring": "all"}
+    is_sale = number % 3 == 0
+    return {
+        "id": str(number),
+        "referenceId": f"BENCH-{number}",
+        "visualReferenceId": f"B {number}",
+        "created": "2026-01-01T00:00:00Z",
+        "modified": "2026-05-04T06:00:00Z",
+        "type": "buy" if is_sale else "rent",
+        "availability": {"state": "active", "start": "2026-09-01T00:00:00Z"},
+        "address": {
+            "countryCode": "CH",
+            "locality": ("Zürich", "Bern", "Winterthur")[number % 3],
+            "region": "ZH",
+            "postalCode": str(8000 + number % 999),
+            "street": f"Street {number}",
+            "streetNumber": str(number % 300),
+            "geo": {"latitude": 47.3 + number / 1e6, "longitude": 8.5 + number / 1e6},
+        },
+        "categories": ["apartment"],
+        "characteristics": {
+            "areaBwf": 50 + number % 100,
+            "numberOfRooms": 1 + number % 12 / 2,
+            "floor": number % 9,
+            "numberOfBathrooms": 1,
+            "yearBuilt": 1950 + number % 70,
+            "ceilingHeight": 2.4,
+            **{flag: "applies" if (number + i) % 2 else "unknown" for i, flag in enumerate(FLAGS)},
+        },
+        "heating": {"generation": "district", "distribution": "radiator"},
+        "prices": {"currency": "CHF", **({"buy": buy} if is_sale else {"rent": rent})},
+        "localizations": [
+            {
+                "languageCode": "de",
+                "title": f"Wohnung {number}",
+                "excerpt": "Hell und ruhig",
+                "description": f"{number} " + "Wort für Wort " * 30,
+            }
+        ],
+        "seller": {
+            "organization": {"id": "musterhaus", "legalName": "Musterhaus AG"},
+            "contactPerson": {"function": "Vermietung", "email": "vermietung@example.com"},
+        },
+    }

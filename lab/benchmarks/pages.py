@@ -1,0 +1,26 @@
+"""The pages of the admin over a large installation: time of the server, size of the HTML."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from statistics import median
+
+from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.figures import Figure
+
+NAME = "pages"
+MILLISECONDS, KILOBYTES = 200, 250
+
+
+def measure() -> Iterator[Figure]:
+    """Open each page several times, on PostgreSQL: SQLite is not made for as much."""
+    for database, url in databases():
+        if database != "PostgreSQL":
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            rounds = stream("lab.benchmarks.pages_rounds", folder=folder, database_url=url)
+            for one in rounds:
+                took = median(one["milliseconds"])
+                yield Figure(f"{one['what']}", took, "ms", below=MILLISECONDS)
+                yield Figure(f"{one['what']}, HTML", one["kilobytes"], "KB", below=KILOBYTES)

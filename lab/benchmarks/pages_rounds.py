@@ -1,0 +1,118 @@
+"""The pages of `pages` as JSON: python -m lab.benchmarks.pages_rounds
+
+A line `{"what": text, "milliseconds": [of each request], "kilobytes": of HTML}` for each page.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402 - Django is set up only now
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E402
+from lab.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
+from orders.models import Assignment, Order  # noqa: E402
+from properties.models import Property  # noqa: E402
+
+PROPERTIES, ORDERS, EVENTS = 100_000, 50_000, 1_000_000
+PROBLEMS = 1_000  # properties with a field that waits for a person
+ROUNDS = 5
+# Each row at a time of its own, as in life: the lists are sorted by it.
+SPREAD = "update {table} set {column} = now() - id * interval '{step}'"
+
+
+def main() -> None:
+    """Fill the database, then open each page."""
+    call_command("migrate", verbosity=0)
+    fill()
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(User.objects.create_superuser("operator"))
+    for what, address in pages().items():
+        visit(client, what, address)
+
+
+def fill() -> None:
+    """Store properties, orders and received events, most of them in step and settled."""
+    now = timezone.now()
+    workspace = Workspace.objects.create(slug="main", base_url="https://platform.test")
+    WebhookMonitor.objects.create(workspace=workspace, due_at=now + timedelta(hours=1))
+    named = ("object_reference_id", "platform_id")
+    copies(a_property(workspace, "P-", read_at=now), PROPERTIES - PROBLEMS, *named)
+    blocked = {"REFUSED": {"title": "is too long"}}
+    copies(a_property(workspace, "Q-", read_at=now, problem=blocked), PROBLEMS, *named)
+    order = Order.objects.create(
+        workspace=workspace, platform_id="O-", status="COMPLETED", placed_at=now, read_at=now
+    )
+    copies(order, ORDERS, "platform_id")
+    Assignment.objects.bulk_create(
+        (
+            Assignment(workspace=workspace, order_id=pk, platform_id=f"A-{pk}", status="DELIVERED")
+            for pk in Order.objects.values_list("pk", flat=True)
+        ),
+        batch_size=2_000,
+    )
+    copies(a_received_event(workspace, "E-"), EVENTS, "digest")
+    with connection.cursor() as cursor:
+        cursor.execute("set statement_timeout = 0")  # a million rows in one statement
+        for model, column, step in (
+            (Order, "created_at", "1 minute"),
+            (ReceivedEvent, "received_at", "1 second"),
+        ):
+            table = connection.ops.quote_name(model._meta.db_table)
+            cursor.execute(SPREAD.format(table=table, column=column, step=step))
+        cursor.execute("vacuum analyze")
+        cursor.execute("reset statement_timeout")
+
+
+def pages() -> dict[str, str]:
+    """Return the addresses: each list, its twentieth page and a search, and a page of each kind."""
+    found = {"overview": "/admin/"}
+    for words, name, searched, model in (
+        ("properties", "properties/property", "Q-77", Property),
+        ("orders", "orders/order", "O-4711", Order),
+        ("received events", "crm_sync/receivedevent", "O-4711", ReceivedEvent),
+    ):
+        listed = f"/admin/{name}/"
+        found[f"list of {words}"] = listed
+        found[f"list of {words}, the twentieth page"] = f"{listed}?p=20"
+        found[f"list of {words}, a search"] = f"{listed}?q={searched}"
+        found[f"one of the {words}"] = f"{listed}{model.objects.order_by('pk').first().pk}/change/"
+    for words, name in (
+        ("conflicts", "properties/conflict"),
+        ("drift", "properties/driftcheck"),
+        ("imports", "properties/import"),
+        ("placements", "orders/placement"),
+        ("workspaces", "crm_sync/workspace"),
+        ("gaps", "crm_sync/gap"),
+        ("workspaces", "crm_sync/workspace"),
+    ):
+        found[f"list of {words}"] = f"/admin/{name}/"
+    return found
+
+
+def visit(client: Client, what: str, address: str) -> None:
+    """Open a page some times, after a first time that does not count, and print what it took."""
+    took = []
+    for _ in range(ROUNDS + 1):
+        began = time.perf_counter()
+        answer = client.get(address)
+        took.append((time.perf_counter() - began) * 1000)
+        if answer.status_code != 200:
+            raise SystemExit(f"{address}: {answer.status_code}")
+    size = len(answer.content) / 1024
+    line = {"what": what, "milliseconds": took[1:], "kilobytes": size}
+    print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Plant each bug of the table in a copy of the tree, and see the tests fail.
+
+python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
+
+0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage.
+"""
+
+import argparse
+import compileall
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from py_compile import PycInvalidationMode
+from queue import SimpleQueue
+
+from lab.mutants.places import find
+from lab.mutants.table import MUTANTS, POSTGRESQL, SQLITE, Mutant
+from tests.postgresql import URL, is_there
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = (".venv", ".git", "var", ".hypothesis", "__pycache__", ".*_cache", "node_modules")
+AT_ONCE = 2
+LIMIT = 300  # seconds for the tests of one mutant
+LIMIT_OF_ALL = 1200  # seconds for the tests of all of them, with nothing planted
+BROKEN = re.compile(r"\b(NameError|ImportError|SyntaxError|IndentationError)\b")
+EXAMPLES = "150"  # of the state machine; a run that sees the bug ends at once
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one selection of tests: the names of those that failed."""
+
+    code: int
+    failed: tuple[str, ...]
+    seconds: float
+    output: str
+
+
+def main(arguments: list[str]) -> int:
+    options = _options(arguments)
+    chosen = [mutant for mutant in MUTANTS if options.only.lower() in mutant.name.lower()]
+    databases = [options.database] if options.database else [SQLITE, POSTGRESQL]
+    if POSTGRESQL in databases and not is_there():
+        databases.remove(POSTGRESQL)
+    if not chosen or not databases:
+        print("nothing to plant", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        trees: SimpleQueue[Path] = SimpleQueue()
+        for n in range(AT_ONCE):
+            tree = Path(folder) / f"tree-{n}"
+            shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
+            # Valid for the very text: a planted file is compiled anew, and no other.
+            compileall.compile_dir(
+                tree, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+            )
+            trees.put(tree)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            work = list(_work(chosen, databases))
+            blind = list(pool.map(lambda one: _judge(*one, trees, options.seed), work))
+    print(f"{len(blind) - sum(blind)} of {len(blind)} seen")
+    return 1 if any(blind) else 0
+
+
+def _work(chosen: list[Mutant], databases: list[str]) -> Iterator[tuple[Mutant | None, str, str]]:
+    """Yield what to plant, the database, and the tests; nothing is planted first: all is green."""
+    for database in databases:
+        work = [
+            (m, test) for m in chosen if database in m.databases for test in _tests(m, database)
+        ]
+        yield None, database, " ".join(sorted({test for _, test in work}))
+        for mutant, test in work:
+            yield mutant, database, test
+
+
+def _tests(mutant: Mutant, database: str) -> tuple[str, ...]:
+    """Return what has to see it: each test on SQLite, the first, which is directed, on both."""
+    return mutant.tests if database == SQLITE else mutant.tests[:1]
+
+
+def _judge(
+    mutant: Mutant | None, database: str, tests: str, trees: "SimpleQueue[Path]", seed: int
+) -> bool:
+    """Plant, run, take out again, and say what came of it; True where the tests are blind."""
+    tree = trees.get()
+    try:
+        run = _planted(mutant, database, tests, tree, seed)
+    finally:
+        trees.put(tree)
+    name = mutant.name if mutant else "nothing planted"
+    wanted = 1 if mutant else 0
+    # A bug that cannot even run proves nothing.
+    blind = run.code != wanted or bool(mutant and BROKEN.search(run.output))
+    words = {True: "BLIND" if mutant else "RED", False: "seen" if mutant else "green"}[blind]
+    by = run.failed[0] if run.failed else ""
+    print(
+        f"{words:6} {database:10} {run.seconds:4.0f} s  {name}: {Path(tests).name} {by}", flush=True
+    )
+    if blind and (run.code or not mutant):
+        print(run.output[-3000:], flush=True)
+    return blind
+
+
+def _planted(mutant: Mutant | None, database: str, tests: str, tree: Path, seed: int) -> Run:
+    if mutant is None:
+        return _run(database, tests, tree, seed, limit=LIMIT_OF_ALL)
+    place = find(tree, mutant.within, mutant.function, mutant.old)
+    sound = place.file.read_text()
+    place.file.write_text(place.changed(mutant.new))
+    try:
+        return _run(database, tests, tree, seed)
+    finally:
+        place.file.write_text(sound)
+
+
+def _run(database: str, tests: str, tree: Path, seed: int, limit: int = LIMIT) -> Run:
+    environment = os.environ | {"PUSH_EXAMPLES": EXAMPLES, "HUNT": "1", "DATA_DIR": f"{tree}/var"}
+    environment.pop("CI", None)  # else hypothesis draws the same examples each time
+    environment.pop("DATABASE_URL", None)
+    if database == POSTGRESQL:
+        name = f"mutants_{os.getpid()}_{tree.name[-1]}"
+        environment["DATABASE_URL"] = f"{URL.rpartition('/')[0]}/{name}"
+    command = [sys.executable, "-m", "pytest", "--exitfirst", "-q", "-p", "no:cacheprovider"]
+    command += ["--tb=line", f"--hypothesis-seed={seed}", *tests.split()]
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        return Run(-1, (), limit, f"not within {limit} s: {late}")
+    failed = tuple(re.findall(r"^(?:FAILED|ERROR) \S*?::(\S+)", done.stdout, re.MULTILINE))
+    return Run(done.returncode, failed, time.monotonic() - started, done.stdout + done.stderr)
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m lab.mutants", description=__doc__)
+    parser.add_argument("--database", choices=[SQLITE, POSTGRESQL])
+    parser.add_argument("--only", default="", help="words in the name of a mutant")
+    parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
