@@ -1,5 +1,6 @@
 """The sidebar of the admin: the only module that names the screens of all apps."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -107,6 +108,7 @@ def _items(request: HttpRequest, screens: tuple[Screen, ...]) -> list[dict[str, 
     return items
 
 
+@functools.cache
 def _admin_of(label: str) -> Any:
     return admin.site._registry.get(apps.get_model(label.partition("/")[0]))
 
@@ -116,6 +118,7 @@ def _may_open(request: HttpRequest, label: str) -> bool:
     return screen is not None and bool(screen.has_view_permission(request))
 
 
+@functools.cache
 def _link(label: str) -> str:
     model, _, page = label.partition("/")
     return reverse(f"admin:{model.replace('.', '_')}_{page or 'changelist'}")
