@@ -18,6 +18,7 @@ class OrdersConfig(AppConfig):
             overview_news,
             property_orders,
             tiles,
+            today,
         )
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
@@ -54,7 +55,7 @@ class OrdersConfig(AppConfig):
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
-                overview=[overview_news.section],
+                overview=[today.section, overview_news.section],
                 property_sections=[property_orders.sections, materials.sections],
                 property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],

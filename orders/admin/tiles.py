@@ -10,6 +10,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import counted
+from orders.calendar.ics import place
 from orders.mirror import agent_lists
 from orders.models import (
     Assignment,
@@ -78,14 +79,14 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
     waiting = (
         agent_lists.waiting_assignments()
         .filter(order__in=is_open.values("pk"))
-        .select_related("order__workspace")
+        .select_related("order__workspace", "order__real_estate_property")
         .only("action_required", "status_at", *(f"order__{name}" for name in ACTING))
         .order_by("-status_at", "-pk")[:NEWEST]
     )
     return [
         Attention(
             badge("Action required", "warning"),
-            shortened(f"{one.order}: {_reason(one)}", 140),
+            shortened(f"{_named(one.order)}: {_reason(one)}", 140),
             one.order.workspace.slug,
             moment(one.status_at, now),
             page_of(one.order),
@@ -100,7 +101,15 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
 
 def _reason(assignment: Assignment) -> str:
     words = assignment.action_required.replace("_", " ").lower()
-    return f"the platform waits for an answer: {words}" if words else "the platform waits"
+    return words or "the platform waits for an answer"
+
+
+def _named(order: Order) -> str:
+    """Return the address of the property and the order, or only the order."""
+    mirror = order.real_estate_property
+    address = mirror.desired.get("address") if mirror else None
+    where = place(address) if isinstance(address, dict) else ""
+    return f"{where} ({order})" if where else str(order)
 
 
 def _troubled(person: Person, now: datetime) -> list[Attention]:
@@ -200,7 +209,7 @@ KEYS: dict[type[Any], tuple[str, ...]] = {
 }
 
 FAILED_READS = 3
-ACTING = ("platform_id", "due_at", "workspace__slug")
+ACTING = ("platform_id", "due_at", "workspace__slug", "real_estate_property__desired")
 ACTS = {"Uncertain": "Settle it", "Problem": "Read again"}
 REMEDIES = {
     "Uncertain": "Look on the platform, then say here whether it was placed",

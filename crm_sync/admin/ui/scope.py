@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
@@ -72,17 +72,16 @@ class ScopedAdmin(ModelAdmin):
         """Add the addresses of `pages`, which need a login."""
         model = f"{self.opts.app_label}_{self.opts.model_name}"
         own = [
-            path(
-                one.route,
-                self.admin_site.admin_view(self._guarded(one)),
-                name=f"{model}_{one.name}",
-            )
-            for one in self.pages()
+            path(one.route, self._guarded(one), name=f"{model}_{one.name}") for one in self.pages()
         ]
         return [*own, *super().get_urls()]
 
     def _guarded(self, page: OwnPage) -> View:
-        """Return the view with a check of method and permission, under the view's own name."""
+        """Return the view with a check of login, method and permission, under its own name.
+
+        Like Django's own views it names its `model_admin`, so that the overview can decide whether
+        to show a link to it.
+        """
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if page.is_post_only and request.method != "POST":
@@ -92,7 +91,10 @@ class ScopedAdmin(ModelAdmin):
             return page.view(request, *args, **kwargs)
 
         view: Any = page.view
-        return update_wrapper(guarded, view.func if isinstance(view, partial) else view)
+        update_wrapper(guarded, view.func if isinstance(view, partial) else view)
+        checked: Any = self.admin_site.admin_view(guarded)
+        checked.model_admin = self
+        return cast("View", checked)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows of the person's workspaces, for the list, its actions and each page."""
