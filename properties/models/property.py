@@ -48,6 +48,7 @@ class WaitReason(models.TextChoices):
     CREATION = "CREATION", "its creation got no answer and may still come"
     VERIFICATION = "VERIFICATION", "an earlier call may still land; it is read once more then"
     PAUSE = "PAUSE", "the workspace is paused"
+    HELD = "HELD", "a person holds pushes of the workspace"
     FAILURE = "FAILURE", "the last attempt failed"
 
 
