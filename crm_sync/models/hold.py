@@ -5,7 +5,7 @@ the other queues ask before they claim a row, so every way to work obeys them (d
 holds stay, as the history.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -16,7 +16,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from crm_sync import hooks
-from crm_sync.platform.work_kind import WorkKind, listed
+from crm_sync.platform.work_kind import LEAVING, WorkKind, listed
 
 REASON_LENGTH = 200
 # After this time a row that is held is read once more, so that it shows what the platform has.
@@ -169,6 +169,57 @@ def pause(
     if replaced:  # the new end may be earlier
         _wake(workspace_id, now)
     return made
+
+
+def watch_only(
+    workspace_id: int, *, now: datetime, actor: AbstractBaseUser | None = None, program: str = ""
+) -> list[Hold]:
+    """Hold all that leaves this installation until somebody has seen the first plan (`go_live`)."""
+    return pause(
+        workspace_id,
+        LEAVING,
+        reason="new on a live platform",
+        now=now,
+        actor=actor,
+        program=program,
+        cause=HoldCause.WATCH_ONLY,
+    )
+
+
+def is_watched(workspace_id: int, now: datetime) -> bool:
+    """Return whether a workspace is in watch only."""
+    mine = Hold.objects.active(now).filter(workspace=workspace_id)
+    return mine.filter(cause=HoldCause.WATCH_ONLY).exists()
+
+
+def first_plan(workspace_id: int) -> dict[str, int]:
+    """Return what would be sent first if watch only ended now, counted from rows without a call."""
+    plans = [plan(workspace_id) for plan in hooks.plugged().first_plans]
+    return {name: count for plan in plans for name, count in plan.items()}
+
+
+def seen_as(plan: Mapping[str, int]) -> str:
+    """Return the plan as a person names it who has seen it: its figures, such as 12-3-0."""
+    return "-".join(map(str, plan.values()))
+
+
+def go_live(
+    workspace_id: int,
+    *,
+    seen: str,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
+    program: str = "",
+) -> bool:
+    """End watch only, if the first plan is still the one that was seen (`seen_as`).
+
+    Returns:
+        False if the plan has changed since, and nothing was done.
+    """
+    if seen != seen_as(first_plan(workspace_id)):
+        return False
+    resume(workspace_id, LEAVING, now=now, actor=actor, program=program, cause=HoldCause.WATCH_ONLY)
+    return True
 
 
 def resume(

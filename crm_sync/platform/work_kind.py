@@ -13,6 +13,8 @@ class WorkKind(StrEnum):
     MESSAGES = "messages"
 
 
+# What leaves this installation. Imports and files come in.
+LEAVING = (WorkKind.PUSHES, WorkKind.ORDERS, WorkKind.MESSAGES)
 # What each kind stops, for people.
 MEANINGS = {
     WorkKind.PUSHES: "Changes of properties that are sent to the platform",

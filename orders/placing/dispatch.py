@@ -103,9 +103,9 @@ def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
         return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, later))
     try:
         placement.workspace.refuse_held(WorkKind.ORDERS)
-    except OnHold as error:  # before its state says that it may have left
-        held = columns | {"due_at": error.until, "problem": problem_of(error)}
-        return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, held))
+    except OnHold as held:  # before its state says that it may have left
+        later = columns | {"due_at": held.until, "problem": problem_of(held)}
+        return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, later))
     if not claim.write(columns, revision=placement.revision):
         raise AlreadySent(f"{placement} was changed meanwhile")
     for column, value in columns.items():

@@ -8,11 +8,13 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 
-from crm_sync import hooks
+from crm_sync import connecting, hooks
+from crm_sync.connecting import Given
 from crm_sync.models import Hold, ReceivedEvent, Workspace, hold
 from crm_sync.models.hold import HoldCause
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
+from crm_sync.platform import transport
 from crm_sync.platform.errors import OnHold
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import rings, turn
@@ -26,7 +28,7 @@ from properties.models.property import WaitReason
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
 from tests import placing
-from tests.conftest import PLATFORM
+from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.receivers import receiving, subscribe
 from tests.platforms import Between
 from tests.properties.uploaded import table, upload
@@ -330,3 +332,35 @@ def test_events_are_applied_in_a_hold(box, workspace, confirmed, drain_all):
     drain_all()
     assert not ReceivedEvent.objects.filter(due_at__isnull=False).exists()
     assert Order.objects.get().status == "IN_PROGRESS"
+
+
+# --- watch only
+
+
+def test_a_workspace_in_watch_only_reads_and_plans_and_begins_when_somebody_has_seen_the_plan(
+    box, drain_all
+):
+    live = "https://live.example"
+    transport.MOUNTS[live] = transport.MOUNTS[PLATFORM]
+    try:
+        given = Given("live", live, TOKEN)
+        workspace, _ = connecting.store(given, now=now())
+        create(workspace, "NEW-1", {"title": "New"}, origin="ADMIN", now=now())
+        create(workspace, "SEED-1", {"title": "Other title"}, origin="ADMIN", now=now())
+        drain_all()
+        assert sent(box) == []
+        plan = hold.first_plan(workspace.pk)
+        assert plan == {
+            "properties to create": 1,
+            "properties to change": 1,
+            "properties in conflict": 0,
+            "properties not read yet": 0,
+            "properties not compared": 0,
+            "orders to place": 0,
+        }
+        assert not hold.go_live(workspace.pk, seen="0-0-0-0-0-0", now=now())
+        assert hold.go_live(workspace.pk, seen="1-1-0-0-0-0", now=now())
+        drain_all()
+        assert sorted(method for method, _ in sent(box)) == ["PATCH", "POST"]
+    finally:
+        del transport.MOUNTS[live]
