@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from crm_sync import connecting, hooks
 from crm_sync.connecting import Given
+from crm_sync.doctor import connection
 from crm_sync.models import Hold, ReceivedEvent, Workspace, hold
 from crm_sync.models.hold import HoldCause
 from crm_sync.outgoing import outbox
@@ -24,7 +25,7 @@ from orders.placing.dispatch import place_now
 from properties.domain.editing import create, edit
 from properties.imports.engine import import_feed
 from properties.models import Import, Property
-from properties.models.property import WaitReason
+from properties.models.property import SyncState, WaitReason
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
 from tests import placing
@@ -364,3 +365,32 @@ def test_a_workspace_in_watch_only_reads_and_plans_and_begins_when_somebody_has_
         assert sorted(method for method, _ in sent(box)) == ["PATCH", "POST"]
     finally:
         del transport.MOUNTS[live]
+
+
+# --- what people and monitors see
+
+
+def test_a_held_property_and_a_held_order_say_who_holds_them_and_why(
+    workspace, row, confirmed, drain_all, boss
+):
+    title(row, "Held")
+    pause(workspace, program="anna")
+    drain_all()
+    (shown,) = Property.objects.with_state(now()).filter(sync_state=SyncState.HELD)
+    assert (shown.pk, shown.state_at(now())) == (row.pk, SyncState.HELD)
+    page = boss.get(f"/admin/properties/property/{row.pk}/change/").content.decode()
+    assert "Held by a person" in page
+    assert "Pushes of main are held by anna: prices are wrong. Nothing was sent." in page
+    page = boss.get(f"/admin/orders/placement/{confirmed.pk}/change/").content.decode()
+    assert "Nothing was ordered: held by anna: prices are wrong." in page
+
+
+def test_doctor_and_metrics_name_what_is_held(workspace, settings, client):
+    pause(workspace, WorkKind.FILES, program="anna")
+    found = [one for one in connection.findings(workspace, now()) if one.name == "pause"]
+    assert [(one.verdict, one.found, one.remedy) for one in found] == [
+        ("warning", "Files of main: held by anna. prices are wrong.", "manage.py resume main")
+    ]
+    settings.METRICS_TOKEN = "token"
+    text = client.get("/metrics", headers={"authorization": "Bearer token"}).content.decode()
+    assert 'crm_sync_held_seconds{cause="person",kind="files",workspace="main"}' in text
