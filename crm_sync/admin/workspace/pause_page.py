@@ -73,7 +73,7 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "form": form,
         "held": [_row(one, now) for one in standing if one.first.cause == HoldCause.PERSON],
         "is_watched": is_watched,
-        "plan": [(count, name) for name, count in plan.items()],
+        "plan": [(count, name) for name, count in plan.items() if count or " not " not in name],
         "seen": hold.seen_as(plan),
         "history": [_row(one, now) for one in groups if not _holds(one.first, now)],
         "can_act": can_act,
