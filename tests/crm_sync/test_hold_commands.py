@@ -36,6 +36,7 @@ def live(slug: str = "live", base_url: str = "https://platform.example") -> Work
     return connecting.store(Given(slug, base_url, "token"), now=datetime.now(UTC))[0]
 
 
+@pytest.mark.rule("I34")
 def test_a_workspace_is_paused_and_resumed(main):
     run("pause", "main", "--reason", "wrong prices", *BY)
     assert held() == ALL
@@ -94,6 +95,7 @@ def test_resuming_one_kind_says_by_3_that_others_are_held(main):
 # --- watch only
 
 
+@pytest.mark.rule("I34")
 def test_a_new_workspace_on_a_live_platform_begins_in_watch_only():
     row = live()
     assert held() == ["pushes", "orders", "messages"]
@@ -115,6 +117,7 @@ def test_new_credentials_do_not_begin_it_again_but_a_move_to_a_live_platform_doe
     assert held() == ["pushes", "orders", "messages"]
 
 
+@pytest.mark.rule("I34")
 def test_nobody_goes_live_by_a_plan_that_is_not_the_present_one():
     row = live()
     shown = run("go_live", "live")
@@ -129,6 +132,7 @@ def test_nobody_goes_live_by_a_plan_that_is_not_the_present_one():
     assert run("go_live", "live").endswith("live is not in watch only\n")
 
 
+@pytest.mark.rule("I34")
 def test_resuming_does_not_end_watch_only():
     live()
     assert failure("resume", "live") == (3, "1 of live still held")

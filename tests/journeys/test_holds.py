@@ -102,6 +102,7 @@ def title(row: Property, text: str) -> None:
 # --- the journey
 
 
+@pytest.mark.rule("I34")
 def test_in_a_hold_nothing_is_sent_and_everything_else_goes_on_and_after_it_all_is_sent_once(
     box, workspace, row, confirmed, drain_all
 ):
@@ -139,6 +140,7 @@ def hold_at_the_first_call(box, workspace: Workspace, kind: WorkKind) -> None:
     Between(box, PLATFORM).before = hold_it
 
 
+@pytest.mark.rule("I34")
 def test_a_hold_that_is_committed_between_the_read_and_the_patch_stops_the_patch(
     box, workspace, row, drain_all
 ):
@@ -151,6 +153,7 @@ def test_a_hold_that_is_committed_between_the_read_and_the_patch_stops_the_patch
     assert drain_all() == {"properties": {"pushed": 1}}
 
 
+@pytest.mark.rule("I34")
 def test_a_creation_that_is_held_is_not_waited_for_as_if_it_had_left(box, workspace, drain_all):
     hold_at_the_first_call(box, workspace, WorkKind.PUSHES)
     made = create(workspace, "A-2", {"title": "New"}, origin="ADMIN", now=now())
@@ -161,6 +164,7 @@ def test_a_creation_that_is_held_is_not_waited_for_as_if_it_had_left(box, worksp
     assert drain_all() == {"properties": {"created": 1}}
 
 
+@pytest.mark.rule("I34")
 def test_a_push_of_a_row_that_was_claimed_before_sends_nothing(box, workspace, row):
     title(row, "Held")
     (claim,) = PROPERTIES.claim(workspace.pk, 10)
@@ -169,6 +173,7 @@ def test_a_push_of_a_row_that_was_claimed_before_sends_nothing(box, workspace, r
     assert sent(box) == []
 
 
+@pytest.mark.rule("I34")
 def test_an_order_is_held_whoever_asks_for_it(box, workspace, confirmed, drain_all):
     pause(workspace, WorkKind.ORDERS)
     place_now(confirmed)
@@ -177,6 +182,7 @@ def test_an_order_is_held_whoever_asks_for_it(box, workspace, confirmed, drain_a
     assert drain_all()["placements"] == {"sent": 1}
 
 
+@pytest.mark.rule("I34")
 def test_an_order_whose_hold_came_while_its_session_was_read_stays_confirmed(
     box, workspace, confirmed, drain_all
 ):
@@ -186,6 +192,7 @@ def test_an_order_whose_hold_came_while_its_session_was_read_stays_confirmed(
     assert (confirmed.state, sent(box)) == (Placement.State.CONFIRMED, [])
 
 
+@pytest.mark.rule("I34")
 def test_nobody_cancels_or_moves_an_order_that_is_held(box, workspace, confirmed, drain_all):
     drain_all()
     order = Order.objects.get()
@@ -197,6 +204,7 @@ def test_nobody_cancels_or_moves_an_order_that_is_held(box, workspace, confirmed
     assert (sent(box), order.change_requests.count()) == ([], 0)
 
 
+@pytest.mark.rule("I34")
 def test_messages_to_other_systems_wait(workspace, settings):
     settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
     with receiving() as receiver:
@@ -211,6 +219,7 @@ def test_messages_to_other_systems_wait(workspace, settings):
         assert len(receiver.came) == 1
 
 
+@pytest.mark.rule("I34")
 @pytest.mark.parametrize("kind", WorkKind)
 def test_a_hold_of_one_kind_stops_the_queues_of_no_other(workspace, kind):
     pause(workspace, kind)
@@ -227,6 +236,7 @@ def test_a_hold_of_one_kind_stops_the_queues_of_no_other(workspace, kind):
     )
 
 
+@pytest.mark.rule("I34")
 def test_a_neighbour_goes_on(box, workspace, row, drain_all):
     other = Workspace.objects.create(slug="other", base_url=PLATFORM)
     pause(other)
@@ -234,6 +244,7 @@ def test_a_neighbour_goes_on(box, workspace, row, drain_all):
     assert drain_all() == {"properties": {"pushed": 1}}
 
 
+@pytest.mark.rule("I34")
 def test_the_tick_rings_for_no_held_row_and_for_all_when_the_end_has_passed(
     workspace, row, drain_all
 ):
@@ -253,6 +264,7 @@ def ticked() -> list[tuple[str, int]]:
     return published
 
 
+@pytest.mark.rule("I34")
 def test_a_held_row_is_read_again_after_an_hour_and_sent_at_once_when_it_is_resumed(
     box, workspace, row, drain_all
 ):
@@ -266,6 +278,7 @@ def test_a_held_row_is_read_again_after_an_hour_and_sent_at_once_when_it_is_resu
         assert drain_all()["properties"] == {"pushed": 1}
 
 
+@pytest.mark.rule("I34")
 def test_a_worker_that_read_the_hold_just_before_its_end_leaves_the_row_due(
     box, workspace, row, drain_all
 ):
@@ -279,6 +292,7 @@ def test_a_worker_that_read_the_hold_just_before_its_end_leaves_the_row_due(
     assert drain_all()["properties"] == {"pushed": 1}
 
 
+@pytest.mark.rule("I34")
 def test_an_upload_that_is_held_is_no_backlog_and_goes_on(workspace, data_dir, admin_user):
     upload(workspace, admin_user, table(["B-1"]))
     imports = hooks.queue("imports")
@@ -291,6 +305,7 @@ def test_an_upload_that_is_held_is_no_backlog_and_goes_on(workspace, data_dir, a
     assert turn.take(imports, workspace.pk, seconds=20.0).counts == {Import.State.PREVIEWED: 1}
 
 
+@pytest.mark.rule("I34")
 def test_an_import_under_way_writes_no_further_record(workspace, data_dir):
     path = data_dir / "stock.csv"
     path.write_bytes(table(["B-1", "B-2", "B-3"]))
@@ -305,6 +320,7 @@ def test_an_import_under_way_writes_no_further_record(workspace, data_dir):
     assert Property.objects.count() == 3
 
 
+@pytest.mark.rule("I34")
 def test_a_second_pause_takes_the_place_of_the_first_and_both_stay_in_the_history(workspace):
     anna = User.objects.create(username="anna")
     pause(workspace, WorkKind.PUSHES, program="manage.py pause")
@@ -318,6 +334,7 @@ def test_a_second_pause_takes_the_place_of_the_first_and_both_stay_in_the_histor
     assert resume(workspace) == []
 
 
+@pytest.mark.rule("I34")
 def test_resuming_what_a_person_holds_does_not_end_watch_only(workspace):
     pause(workspace, WorkKind.PUSHES, cause=HoldCause.WATCH_ONLY)
     pause(workspace, WorkKind.PUSHES)
@@ -325,6 +342,7 @@ def test_resuming_what_a_person_holds_does_not_end_watch_only(workspace):
     assert workspace.hold_of(WorkKind.PUSHES, now()).cause == HoldCause.WATCH_ONLY
 
 
+@pytest.mark.rule("I34")
 def test_events_are_applied_in_a_hold(box, workspace, confirmed, drain_all):
     drain_all()
     pause(workspace)
@@ -338,6 +356,7 @@ def test_events_are_applied_in_a_hold(box, workspace, confirmed, drain_all):
 # --- watch only
 
 
+@pytest.mark.rule("I34")
 def test_a_workspace_in_watch_only_reads_and_plans_and_begins_when_somebody_has_seen_the_plan(
     box, drain_all
 ):
@@ -370,6 +389,7 @@ def test_a_workspace_in_watch_only_reads_and_plans_and_begins_when_somebody_has_
 # --- what people and monitors see
 
 
+@pytest.mark.rule("I34")
 def test_a_held_property_and_a_held_order_say_who_holds_them_and_why(
     workspace, row, confirmed, drain_all, boss
 ):
@@ -385,6 +405,7 @@ def test_a_held_property_and_a_held_order_say_who_holds_them_and_why(
     assert "Nothing was ordered: held by anna: prices are wrong." in page
 
 
+@pytest.mark.rule("I34")
 def test_doctor_and_metrics_name_what_is_held(workspace, settings, client):
     pause(workspace, WorkKind.FILES, program="anna")
     found = [one for one in connection.findings(workspace, now()) if one.name == "pause"]
