@@ -5,12 +5,16 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import urlsplit
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
+from django.db import transaction
 
 from crm_sync import hooks
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, hold
+from crm_sync.platform import addresses
 from crm_sync.platform.client import DEADLINE, Client
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.secrets import SecretUnreadable
@@ -63,16 +67,35 @@ def try_out(given: Given, *, deadline: float = DEADLINE) -> None:
     next(client.users(size=1), None)
 
 
-def store(given: Given, *, now: datetime) -> tuple[Workspace, bool]:
-    """Write the connection; return the workspace, and whether it is new."""
+def store(
+    given: Given,
+    *,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
+    program: str = "",
+) -> tuple[Workspace, bool]:
+    """Write the connection; return the workspace, and whether it is new.
+
+    A workspace that is new on a live platform begins in watch only (I34).
+    """
     workspace, is_new = planned(given)
+    known = Workspace.objects.filter(pk=workspace.pk).values_list("base_url", flat=True).first()
     workspace.credentials_at = now
-    workspace.save(update_fields=None if is_new else STORED)
+    with transaction.atomic():
+        workspace.save(update_fields=None if is_new else STORED)
+        if is_live(given.base_url) and not is_live(known or ""):
+            hold.watch_only(workspace.pk, now=now, actor=actor, program=program)
     _forget_unreadable(workspace)
     workspace.resume()
     for begin in hooks.plugged().after_connected:
         begin(workspace.pk, now)
     return workspace, is_new
+
+
+def is_live(base_url: str) -> bool:
+    """Return whether this is a platform, and neither a sandbox on this machine nor ""."""
+    host = urlsplit(base_url).hostname
+    return host is not None and not addresses.is_local(host)
 
 
 def planned(given: Given) -> tuple[Workspace, bool]:

@@ -268,6 +268,10 @@ class AppHooks:
     after_connected: Sequence[Callable[[int, datetime], object]] = ()
     after_applied: Sequence[Callable[[int, datetime], object]] = ()
     after_missed: Sequence[Callable[[Collection[UUID], datetime], object]] = ()
+    # Makes rows due that a hold put off, since the holds of the workspace have changed (I34).
+    after_hold: Sequence[Callable[[int, datetime], object]] = ()
+    # What would be sent first if watch only ended now: properties to create, and such.
+    first_plans: Sequence[Callable[[int], Counts]] = ()
     # Returns whether any row of the app changed in a workspace since then.
     activity: Sequence[Callable[[int, datetime], bool]] = ()
     # Makes rows due whose changes a gap may have hidden; returns the number of rows.

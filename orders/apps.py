@@ -23,6 +23,7 @@ class OrdersConfig(AppConfig):
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
+        from orders.placing import confirmation  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
         from orders.plugged import (  # noqa: PLC0415
             doctor,
@@ -46,6 +47,8 @@ class OrdersConfig(AppConfig):
                 activity=[timeline_lines.has_grown],
                 after_connected=[user_list.ask],
                 after_gap=[recovery.after_gap],
+                after_hold=[confirmation.wake],
+                first_plans=[confirmation.confirmed],
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[

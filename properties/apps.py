@@ -16,7 +16,14 @@ class PropertiesConfig(AppConfig):
         from properties.admin import tiles  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
-        from properties.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
+        from properties.plugged import (  # noqa: PLC0415
+            doctor,
+            first_plan,
+            free_text,
+            integrity,
+            recovery,
+            retention,
+        )
         from properties.push import queue, sync_messages  # noqa: PLC0415
         from properties.sources import source_look, source_mail  # noqa: PLC0415
 
@@ -31,6 +38,8 @@ class PropertiesConfig(AppConfig):
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
                 after_connected=[recurring.begin],
+                after_hold=[queue.wake],
+                first_plans=[first_plan.first_plan],
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[

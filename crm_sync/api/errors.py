@@ -12,7 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError
 from crm_sync.platform.problems import explain
 
 log = logging.getLogger(__name__)
@@ -81,6 +81,8 @@ def _of_platform(error: SyncError) -> Refused:
         fields = [(field.path, field.message) for field in error.fields]
         status = 409 if error.status == 409 else 422
         return Refused(status, "refused_by_platform", text, fields)
+    if isinstance(error, OnHold):
+        return Refused(409, "on_hold", text)
     pause = error.retry_after if isinstance(error, TransientError) else None
     wait = PAUSE if pause is None else round(pause)
     return Refused(503, "platform_unavailable", text, wait=wait)

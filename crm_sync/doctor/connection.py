@@ -9,6 +9,7 @@ from crm_sync.doctor import assumptions
 from crm_sync.doctor.checking import guarded
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.models import Workspace
+from crm_sync.observing import stops
 from crm_sync.platform import clock, responses
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.errors import AuthError
@@ -31,6 +32,7 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
 
     Without an answer of the platform, the checks that need one are skipped.
     """
+    yield from _held(workspace, now)
     try:
         live = Live(workspace.client(deadline=DEADLINE), MOST)
     except (AuthError, SecretUnreadable) as error:
@@ -49,6 +51,14 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     yield from assumptions.findings(live)
     for look in hooks.plugged().live_checks:
         yield from guarded(look.__module__, functools.partial(look, workspace.pk, live))
+
+
+def _held(workspace: Workspace, now: datetime) -> Iterator[Finding]:
+    """Yield what people hold (I34)."""
+    for one in stops.holds([workspace.pk], now):
+        text = f"{one.text}. {one.effect}"
+        how = "go_live" if one.is_watched else "resume"
+        yield Finding("pause", Verdict.WARNING, text, f"manage.py {how} {workspace}")
 
 
 def _reached(

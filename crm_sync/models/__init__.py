@@ -3,6 +3,7 @@
 from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
+from crm_sync.models.hold import Hold
 from crm_sync.models.outgoing import OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
@@ -19,6 +20,7 @@ __all__ = [
     "CallCount",
     "Gap",
     "Heartbeat",
+    "Hold",
     "OutgoingMessage",
     "PlatformCall",
     "ReceivedEvent",

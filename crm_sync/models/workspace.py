@@ -11,13 +11,15 @@ from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
 from crm_sync.models import call_log
+from crm_sync.models.hold import AGAIN, Hold
 from crm_sync.models.pausing import Pausing
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.platform import addresses, callers
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import AuthError, ErrorKind
+from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -168,7 +170,21 @@ class Workspace(Pausing):
             hear=self.hear_clock,
             observe=partial(call_log.note, self.pk),
             secrets=self.secrets,
+            allow=self.refuse_held,
         )
+
+    def hold_of(self, kind: WorkKind, now: datetime) -> Hold | None:
+        """Return the hold of a kind of work, read now; None if no person holds it."""
+        mine = Hold.objects.of(kind, now).filter(workspace=self.pk)
+        return mine.select_related("by").order_by("pk").first()
+
+    def refuse_held(self, kind: WorkKind) -> None:
+        """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
+        now = timezone.now()
+        if hold := self.hold_of(kind, now):
+            text = f"{kind.capitalize()} of {self.slug} are {hold.because}. Nothing was sent."
+            later = now + AGAIN
+            raise OnHold(text, until=min(hold.until or later, later))
 
     @property
     def secrets(self) -> tuple[str, ...]:

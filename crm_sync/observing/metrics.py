@@ -23,6 +23,7 @@ from crm_sync.models import (
     CallCount,
     Gap,
     Heartbeat,
+    Hold,
     ReceivedEvent,
     Subscription,
     WebhookMonitor,
@@ -148,6 +149,14 @@ def _paused(now: datetime) -> Samples:
     ]
 
 
+def _held(now: datetime) -> Samples:
+    rows = Hold.objects.active(now).values_list("workspace__slug", "kind", "cause", "since")
+    return [
+        ((slug, kind, cause.lower()), max(0.0, (now - since).total_seconds()))
+        for slug, kind, cause, since in rows
+    ]
+
+
 def _refused(now: datetime) -> Samples:
     return _by_slug(Workspace.objects.values_list("slug", "refused_callbacks"))
 
@@ -186,6 +195,12 @@ FIGURES: tuple[tuple[str, str, list[str], Callable[[datetime], Samples]], ...] =
         _for_a_person,
     ),
     ("paused_seconds", "Until the workspace calls the platform again", ["workspace"], _paused),
+    (
+        "held_seconds",
+        "For how long a person has held a kind of work",
+        ["workspace", "kind", "cause"],
+        _held,
+    ),
     ("refused_callbacks", "Callbacks with a wrong secret or no body", ["workspace"], _refused),
     (
         "webhook_wrong",

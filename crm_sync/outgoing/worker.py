@@ -26,6 +26,7 @@ from crm_sync import permits
 from crm_sync.models import OutgoingMessage, Subscription, due
 from crm_sync.outgoing import outbox, schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
@@ -97,6 +98,7 @@ OUTGOING = RowQueue(
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
     since=_since(),
+    work_kind=WorkKind.MESSAGES,
     # Secrets are read when they are needed: an unreadable one stops only its own row.
     columns=[one.name for one in Subscription._meta.concrete_fields if "secret" not in one.name],
 )

@@ -21,6 +21,7 @@ from crm_sync.platform.exchange import Observer
 from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
+from crm_sync.platform.work_kind import WorkKind
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, by default
 PAGE_SIZE = 100  # §8: at most 100
@@ -45,6 +46,7 @@ class Client:
         hear: Callable[[ClockReading], None] = lambda _: None,
         observe: Observer = lambda _: None,
         secrets: tuple[str, ...] = (),
+        allow: Callable[[WorkKind], None] = lambda _: None,
     ) -> None:
         """Store the settings of all calls.
 
@@ -52,6 +54,8 @@ class Client:
             hear: receives the reading of the clock in each good answer (I29).
             observe: receives each call, also a failed one.
             secrets: removed from all answers and errors, as the credentials are (S5).
+            allow: called right before each call that changes a property or an order. It raises
+                `OnHold` if a person holds such calls (I34).
         """
         self.base_url = base_url.rstrip("/")
         self.credentials = credentials
@@ -59,6 +63,7 @@ class Client:
         self.hear = hear
         self.observe = observe
         self.secrets = secrets
+        self.allow = allow
 
     # --- webhook management, §4.1 ---
     def get_webhook(self) -> Answer:
@@ -106,16 +111,18 @@ class Client:
 
     def place_order(self, body: Body) -> Answer:
         """Place the order (A33). There is no idempotency key: never repeat an unclear call."""
-        return self._request("POST", "/v1/orders", json=body)
+        return self._request("POST", "/v1/orders", kind=WorkKind.ORDERS, json=body)
 
     # --- orders, §4.4 and §4.5 ---
     def reschedule_order(self, order_id: str, body: Body) -> Answer:
         """Request another appointment, as `userId` or `userReferenceId` (§4.4, A34)."""
-        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/reschedule", json=body)
+        path = f"/v1/orders/{_segment(order_id)}/reschedule"
+        return self._request("PUT", path, kind=WorkKind.ORDERS, json=body)
 
     def cancel_order(self, order_id: str, body: Body) -> Answer:
         """Cancel the order, as `userId` or `userReferenceId` (§4.4, A34)."""
-        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/cancel", json=body)
+        path = f"/v1/orders/{_segment(order_id)}/cancel"
+        return self._request("PUT", path, kind=WorkKind.ORDERS, json=body)
 
     def get_order(self, order_id: str) -> Answer:
         """Read one order with its assignments (A35)."""
@@ -158,18 +165,18 @@ class Client:
     # --- properties and users, §4.6 ---
     def create_property(self, body: Body) -> Answer:
         """Create a property; RejectedError with 409 when the reference exists (A45)."""
-        return self._request("POST", "/v1/real-estate-properties", json=body)
+        path = "/v1/real-estate-properties"
+        return self._request("POST", path, kind=WorkKind.PUSHES, json=body)
 
     def patch_property(self, property_id: str, body: Body) -> Answer:
         """Update by platform id, with the merge semantics of §4.6."""
-        return self._request(
-            "PATCH", f"/v1/real-estate-properties/{_segment(property_id)}", json=body
-        )
+        path = f"/v1/real-estate-properties/{_segment(property_id)}"
+        return self._request("PATCH", path, kind=WorkKind.PUSHES, json=body)
 
     def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
         """Update by our reference, with the merge semantics of §4.6; never create one (A3)."""
         path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
-        return self._request("PATCH", path, json=body)
+        return self._request("PATCH", path, kind=WorkKind.PUSHES, json=body)
 
     def get_property(self, property_id: str) -> Answer:
         """Read one property in full by platform id (A2)."""
@@ -220,7 +227,13 @@ class Client:
         return lists.page(self._request("GET", path, end=end, params=query).document)
 
     def _request(
-        self, method: str, path: str, *, end: float | None = None, **kwargs: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        end: float | None = None,
+        kind: WorkKind | None = None,
+        **kwargs: Any,
     ) -> Answer:
         """Call with the token, and after a 401 once more with a fresh token (A6).
 
@@ -228,6 +241,7 @@ class Client:
 
         Args:
             end: the end on the monotonic clock; by default `deadline` seconds from now.
+            kind: the kind of work, if the call changes a property or an order.
         """
         end = time.monotonic() + self.deadline if end is None else end
         url = f"{self.base_url}{path}"
@@ -237,6 +251,8 @@ class Client:
         def call(token: str, *older: str) -> Answer:
             headers = {"Authorization": _bearer(token)}
             hide = Redactor((token, *older, *known.secrets))
+            if kind is not None:  # after the token was fetched, which may take seconds
+                self.allow(kind)
             return calls.call(
                 method,
                 url,

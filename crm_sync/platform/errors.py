@@ -1,10 +1,11 @@
-"""The errors of a remote call: four classes, one reaction each.
+"""The errors of a remote call: five classes, one reaction each.
 
     SyncError
     ├── TransientError  try again later (3xx, 408, 412, 423, 429, 5xx); the row's `due_at` moves
     ├── RejectedError   a person must change something first (400, 409, 422, …)
     ├── NotFoundError   the platform has no such thing (404, 410)
-    └── AuthError       the credentials are wrong or too weak (401, 403)
+    ├── AuthError       the credentials are wrong or too weak (401, 403)
+    └── OnHold          a person holds such calls: it was not sent (I34)
 
 The message contains the platform's own words. A caller decides by the attributes. An error is
 stored as a `Problem`, and `problems.explain` words it for people.
@@ -13,6 +14,7 @@ stored as a `Problem`, and `problems.explain` words it for people.
 import http.client
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self, TypedDict, Unpack
 
@@ -216,3 +218,15 @@ class AuthError(SyncError):
     def __init__(self, message: str, *, expired: bool = False, **said: Unpack[Said]) -> None:
         super().__init__(message, **said)
         self.expired = expired
+
+
+class OnHold(SyncError):
+    """A person holds this kind of work, so the call was not sent (I34).
+
+    Attributes:
+        until: when to try again, if nobody resumes it before.
+    """
+
+    def __init__(self, message: str, *, until: datetime) -> None:
+        super().__init__(message)
+        self.until = until

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, Protocol
 
-from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Min, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
-from crm_sync.models import Workspace, awake, due
+from crm_sync.models import Hold, Workspace, awake, due
 from crm_sync.platform.errors import problem_of
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Columns, Row
 
@@ -42,7 +43,7 @@ class Turn(Protocol):
         """The workspace, read a few seconds ago at most; see `turn.Turn.workspace`."""
 
     def is_over(self) -> bool:
-        """Return whether its time is over or this process has to end."""
+        """Return whether its time is over, this process has to end, or a person holds its work."""
 
 
 def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> None:
@@ -80,6 +81,7 @@ class RowQueue(Generic[Row]):
         columns: the columns that `work` needs; by default all.
         urgent: the column that marks the rows to handle first.
         since: the time since when a row is due, if this is not its `due_at`.
+        work_kind: the kind of work that a person can hold, or None if this queue only reads.
         after: called with the workspace id after a turn that handled a row; its outcomes are
             counted too.
     """
@@ -98,10 +100,11 @@ class RowQueue(Generic[Row]):
     columns: Sequence[str] = ()
     urgent: str = ""
     since: Combinable | None = None
+    work_kind: WorkKind | None = None
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
     def workspaces(self, now: datetime) -> set[int]:
-        """Return the ids of workspaces with a due row, without paused ones if it calls (A8)."""
+        """Return the ids of workspaces with a due row, without paused and held ones (A8, I34)."""
         return set(self.with_due(now).values_list("pk", flat=True))
 
     def with_due(self, now: datetime) -> QuerySet[Workspace]:
@@ -113,6 +116,8 @@ class RowQueue(Generic[Row]):
         # Sorted by `due_at`, so that every planner uses the index of due rows.
         first = Subquery(rows.order_by("due_at").values("due_at")[:1])
         workspaces = Workspace.objects.alias(first=first).filter(first__isnull=False)
+        if self.work_kind is not None:
+            workspaces = workspaces.exclude(pk__in=self._held(self.work_kind, now))
         return workspaces.filter(awake(now)) if self.calls else workspaces
 
     def free(self, now: datetime) -> QuerySet[Row]:
@@ -124,10 +129,15 @@ class RowQueue(Generic[Row]):
         return self.with_due(now).filter(pk=workspace_id).exists()
 
     def backlog(self, now: datetime) -> dict[int, tuple[int, datetime]]:
-        """Return by workspace the number of due rows without a lease, and since when one is due."""
+        """Return by workspace the number of due rows without a lease, and since when one is due.
+
+        Rows that a person holds are no backlog: they wait for no worker.
+        """
+        rows = self.free(now)
+        if self.work_kind is not None:
+            rows = rows.exclude(workspace_id__in=self._held(self.work_kind, now))
         found = (
-            self.free(now)
-            .order_by()
+            rows.order_by()
             .values_list("workspace_id")
             .annotate(due_rows=Count("pk"), due_since=Min(self.since or F("due_at")))
         )
@@ -135,10 +145,17 @@ class RowQueue(Generic[Row]):
         return {pk: (count, first) for pk, count, first in found if first is not None}
 
     def claim(self, workspace_id: int, limit: int) -> list[Claim[Row]]:
-        """Claim up to `limit` due rows of a workspace; see `leases.claim_some`."""
+        """Claim up to `limit` due rows of a workspace, none if they are held (I34).
+
+        See `leases.claim_some`.
+        """
         now = timezone.now()
+        rows = self.rows(now).filter(workspace_id=workspace_id)
+        if self.work_kind is not None:  # part of the same statement, evaluated once
+            held = Hold.objects.of(self.work_kind, now).filter(workspace=workspace_id)
+            rows = rows.filter(~Exists(held))
         return leases.claim_some(
-            self.rows(now).filter(workspace_id=workspace_id),
+            rows,
             now=now,
             limit=limit,
             wait=self.wait,
@@ -147,6 +164,16 @@ class RowQueue(Generic[Row]):
             lease=self.lease,
             urgent=self.urgent,
         )
+
+    def is_held(self, workspace_id: int, now: datetime) -> bool:
+        """Return whether a person holds the work of this queue in the workspace (I34)."""
+        if self.work_kind is None:
+            return False
+        return Hold.objects.of(self.work_kind, now).filter(workspace=workspace_id).exists()
+
+    @staticmethod
+    def _held(kind: WorkKind, now: datetime) -> QuerySet[Any]:
+        return Hold.objects.of(kind, now).values("workspace")
 
     def failed(self, claim: Claim[Row], error: Exception) -> RowOutcome:
         """Reschedule a row after an error in our own code, and return the outcome."""

@@ -155,6 +155,14 @@ class Store:
                 self._refreshed_at = now
             return self._workspace
 
+    def is_held(self) -> bool:
+        """Return whether a person holds the work of the queue (I34).
+
+        Each call of a client asks by itself, and the next claim finds nothing.
+        """
+        queue = self.queue
+        return not queue.calls and queue.is_held(self.workspace_id, timezone.now())
+
     def give_back_idle(self, now: datetime) -> None:
         """Give back claimed rows that were not begun in time: all turns here are in long calls."""
         with self._lock:
@@ -270,8 +278,8 @@ class Turn:
         return self.store.workspace()
 
     def is_over(self) -> bool:
-        """Return whether its time is over or this process has to end."""
-        return self.clock() >= self.ends_at or queues.ending.is_set()
+        """Return whether its time is over, this process has to end, or a person holds its work."""
+        return self.clock() >= self.ends_at or queues.ending.is_set() or self.store.is_held()
 
     def may_begin(self) -> bool:
         """Return whether work on a row may begin now (A8, I11)."""

@@ -21,6 +21,8 @@ FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
+HOLDS = "tests/journeys/test_holds.py"
+HOLD_COMMANDS = "tests/crm_sync/test_hold_commands.py"
 IDX = "tests/properties/feeds/test_idx_import.py"
 IMPORTS = "tests/properties/test_retention.py"
 JOB = "tests/properties/test_imports_job.py"
@@ -416,8 +418,8 @@ MUTANTS = (
         "a turn goes on when its time is over",
         "crm_sync/work/turn.py",
         "Turn.is_over",
-        "A >= self.ends_at or B",
-        "B",
+        "A >= self.ends_at or B or C",
+        "B or C",
         (TURN_LAWS,),
         (SQLITE,),
     ),
@@ -425,8 +427,8 @@ MUTANTS = (
         "a worker that has to end goes on",
         "crm_sync/work/turn.py",
         "Turn.is_over",
-        "A >= self.ends_at or B",
-        "A >= self.ends_at",
+        "A >= self.ends_at or B or C",
+        "A >= self.ends_at or C",
         (TURN, TURN_LAWS),
         (SQLITE,),
     ),
@@ -1316,6 +1318,47 @@ MUTANTS = (
         'material.mime_type if is_file else ""',
         '""',
         (f"{DOWNLOAD}::test_a_type_that_differs_from_the_announced_one_is_not_kept",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a call does not ask whether a person holds it (I34)",
+        "crm_sync/platform/client.py",
+        "_request",
+        "self.allow(kind)",
+        "None",
+        (HOLDS,),
+    ),
+    Mutant(
+        "a hold whose end has passed still holds (I34)",
+        "crm_sync/models/hold.py",
+        "HoldQuerySet.active",
+        "Q(until=None) | Q(until__gt=now)",
+        "Q()",
+        (HOLDS,),
+    ),
+    Mutant(
+        "a claim takes rows that a person holds (I34)",
+        "crm_sync/work/queues.py",
+        "RowQueue.claim",
+        "rows.filter(~Exists(held))",
+        "rows",
+        (HOLDS,),
+    ),
+    Mutant(
+        "resuming leaves what was put off until its hour is over (I34)",
+        "properties/push/queue.py",
+        "wake",
+        "Q(wait_reason=A)",
+        "Q(pk=0)",
+        (HOLDS,),
+    ),
+    Mutant(
+        "a workspace on a live platform begins at once (I34)",
+        "crm_sync/connecting.py",
+        "is_live",
+        "not addresses.is_local(host)",
+        "False",
+        (HOLD_COMMANDS,),
         (SQLITE,),
     ),
 )

@@ -17,11 +17,13 @@ from django.utils import timezone
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
+    OnHold,
     RejectedError,
     SyncError,
     TransientError,
 )
 from crm_sync.platform.responses import Answer
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.webhook import schedule
 from orders.mirror.order_detail import known, observe
 from orders.mirror.updates import ask_for
@@ -62,8 +64,10 @@ def reschedule(
         NoSuchChoice: no such user or assignment. Nothing was sent.
         AlreadySent: a call with this token was sent before. KeyReused if it had another content.
         OutcomeUnknown: no clear answer. The order is due for a read, which shows the outcome.
+        OnHold: a person holds orders (I34). Nothing was stored or sent.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
     """
+    order.workspace.refuse_held(WorkKind.ORDERS)
     body = reschedule_body(
         order, user=user, assignment=assignment, proposed_at=proposed_at, reason=reason
     )
@@ -84,6 +88,7 @@ def cancel(
     now: datetime,
 ) -> Order:
     """Cancel the order. Arguments, result and errors are as for `reschedule`."""
+    order.workspace.refuse_held(WorkKind.ORDERS)
     body = cancel_body(order, user=user, reason=reason)
     client = order.workspace.client()
     by = {"asked_by": actor, "program": program}
@@ -170,7 +175,7 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
         _end(request, Outcome.REFUSED, error)
         ask_for(order, now=now)  # the mirror may be out of date
         raise
-    except AuthError as error:
+    except (AuthError, OnHold) as error:
         _end(request, Outcome.NOT_DONE, error)
         raise
     _end(request, Outcome.DONE)

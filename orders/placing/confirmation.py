@@ -1,5 +1,6 @@
 """The one way to let workers place an order. Page, API and command confirm it here (I9)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -11,6 +12,19 @@ from orders.models import PlacementState as State
 from orders.placing.transitions import move
 
 QUEUE = "placements"
+
+
+def wake(workspace_id: int, now: datetime) -> None:
+    """Make the placements due that a hold put off, or that a worker may put off now (I34)."""
+    mine = Placement.objects.filter(workspace=workspace_id, due_at__isnull=False)
+    mine.filter(state__in=[State.PREPARING, State.CONFIRMED]).update(due_at=now)
+    doorbell.ring(QUEUE, workspace_id)
+
+
+def confirmed(workspace_id: int) -> Mapping[str, int]:
+    """Return how many orders would be placed if watch only ended now (I34)."""
+    mine = Placement.objects.filter(workspace=workspace_id, state=State.CONFIRMED)
+    return {"orders to place": mine.count()}
 
 
 def confirm(

@@ -18,12 +18,14 @@ from crm_sync.models.due import backoff
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
+    OnHold,
     RejectedError,
     SyncError,
     TransientError,
     problem_of,
 )
 from crm_sync.platform.problems import explain
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.webhook import schedule
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
@@ -78,8 +80,9 @@ def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:
 
 def _prepare_or_place(claim: Claim[Placement]) -> PlacingOutcome:
     placement, now = claim.row, timezone.now()
-    if has_to_be_pushed(placement.real_estate_property, now=now):
-        return _end(claim, transitions.waits_for_push(State(placement.state), now=now))
+    property_ = placement.real_estate_property
+    if property_ is not None and has_to_be_pushed(property_, now=now):
+        return _end(claim, transitions.waits_for_push(State(placement.state), property_, now=now))
     with placement.workspace.calling():
         renewal = session.renew(placement)
     if renewal.missing:
@@ -89,7 +92,7 @@ def _prepare_or_place(claim: Claim[Placement]) -> PlacingOutcome:
 
 
 def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
-    """Send it, if a whole call fits into the lease and the workspace is not paused."""
+    """Send it, if a whole call fits into the lease, and neither a pause nor a person stops it."""
     placement, now = claim.row, timezone.now()
     is_new_session = columns["session_id"] != placement.session_id
     # The call of another worker may have begun a pause (I11). A 503 would make this one uncertain.
@@ -97,6 +100,11 @@ def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
     has_no_time = claim.until - now < timedelta(seconds=settings.CALL_DEADLINE)  # I13
     if has_no_time or placement.workspace.is_paused(now):
         later = columns | {"due_at": now + backoff(0)}
+        return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, later))
+    try:
+        placement.workspace.refuse_held(WorkKind.ORDERS)
+    except OnHold as held:  # before its state says that it may have left
+        later = columns | {"due_at": held.until, "problem": problem_of(held)}
         return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, later))
     if not claim.write(columns, revision=placement.revision):
         raise AlreadySent(f"{placement} was changed meanwhile")

@@ -15,6 +15,7 @@ from crm_sync.models.due import backoff
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
+    OnHold,
     SyncError,
     TransientError,
     problem_of,
@@ -23,6 +24,8 @@ from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing.session import Renewal
 from orders.placing.session_offer import changed_prices
+from properties.models import Property
+from properties.models.property import WaitReason
 
 PUSH_TIME = timedelta(seconds=2)  # until the next check whether a property is on the platform
 FOLLOWING: dict[State, tuple[State, ...]] = {
@@ -82,10 +85,12 @@ def check(source: State, to: State) -> None:
         raise ValueError(f"{to} never follows {source}")
 
 
-def waits_for_push(state: State, *, now: datetime) -> Step:
-    """Return the step of a placement whose property is being pushed."""
-    problem = "It is not on the platform yet, and is pushed first."
-    return Step(PlacingOutcome.WAITS, state, {"due_at": now + PUSH_TIME, "problem": problem})
+def waits_for_push(state: State, property_: Property, *, now: datetime) -> Step:
+    """Return the step of a placement whose property is being pushed, or is held."""
+    problem, due_at = "It is not on the platform yet, and is pushed first.", now + PUSH_TIME
+    if property_.wait_reason == WaitReason.HELD and property_.due_at is not None:
+        problem, due_at = str(property_.last_answer), max(due_at, property_.due_at)
+    return Step(PlacingOutcome.WAITS, state, {"due_at": due_at, "problem": problem})
 
 
 def not_possible(state: State, error: Exception) -> Step:
@@ -118,6 +123,8 @@ def not_ordered(error: SyncError, *, is_new_session: bool, attempts: int, now: d
     if isinstance(error, NotFoundError) and not is_new_session:
         # The session has expired since it was read. The next try opens another one.
         columns: dict[str, Any] = {"due_at": now, "session_id": ""}
+    elif isinstance(error, OnHold):
+        columns = {"due_at": error.until, "problem": problem_of(error)}
     elif isinstance(error, TransientError | AuthError):
         columns = {
             "due_at": now + backoff(attempts + 1),

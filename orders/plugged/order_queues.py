@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from crm_sync.platform.client import Client
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
@@ -83,6 +84,7 @@ FILES = RowQueue(
     work=download.work,
     calls=False,  # the platform's limits count only calls of its interface
     slots=4,
+    work_kind=WorkKind.FILES,
     lease=leases.SHORT_LEASE,
 )
 USERS = RowQueue(

@@ -21,6 +21,7 @@ from properties.models.property import OUT_OF_STEP, SyncState
 HINTS = {
     SyncState.IN_SYNC: "both sides said the same when last read",
     SyncState.PENDING: "on their way",
+    SyncState.HELD: "sent once it is resumed",
     SyncState.NEVER_PUSHED: "not on the platform yet",
     SyncState.CONFLICT: "both sides changed a field",
     SyncState.REFUSED: "the platform refused a field",

@@ -14,6 +14,7 @@ from pathlib import Path
 from django.db import transaction
 
 from crm_sync.models import Workspace
+from crm_sync.platform.work_kind import WorkKind
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
 from properties.imports import feed_digest, feed_reading, full_feed_guard, missing_properties
 from properties.imports.feed_digest import Feed
@@ -76,6 +77,7 @@ def import_feed(
     Raises:
         NotAFeed: the file is no feed or breaks off. Nothing was written.
         FullFeedError: see `force`. Nothing was written.
+        OnHold: a person holds imports (I34). The records that were handled before are written.
     """
     report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
@@ -108,6 +110,8 @@ def import_feed(
             earlier=_first_references(store, skip) if dry_run else (),
         )
         for lines in store.spool.chunks(batch_size, skip=skip):
+            if not dry_run:
+                workspace.refuse_held(WorkKind.IMPORTS)
             yield from taking.take(lines)
     if comparison is not None and not dry_run:
         yield from _settle(comparison, workspace, report, now=now)
@@ -175,6 +179,7 @@ def _settle(
 ) -> Iterator[ImportReport]:
     """Apply the sender's policy to the missing properties; expect them in no later feed."""
     for batch in _batches(comparison.missing):
+        workspace.refuse_held(WorkKind.IMPORTS)
         with transaction.atomic():
             # Without properties that were settled before a worker died, or that another feed has.
             rows = full_feed_guard.brought(workspace, comparison.beside)

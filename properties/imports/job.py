@@ -24,6 +24,8 @@ from django.utils import timezone
 from crm_sync import durability, permits
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import due
+from crm_sync.platform.errors import OnHold
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
@@ -138,6 +140,7 @@ IMPORTS = RowQueue(
     work=_slices,
     calls=False,
     lease=leases.SHORT_LEASE,
+    work_kind=WorkKind.IMPORTS,
 )
 
 
@@ -249,6 +252,12 @@ class _Slice:
         return ""
 
     def _go_on(self) -> State | SliceOutcome:
+        try:
+            return self._take_steps()
+        except OnHold:
+            return self._goes_on(attempts=0, **self._progress())
+
+    def _take_steps(self) -> State | SliceOutcome:
         worked = False
         for report in steps(self.row, self.clock(), self.limits.batch_size):
             if report.total is None:

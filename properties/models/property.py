@@ -21,6 +21,7 @@ class SyncState(models.TextChoices):
     IN_SYNC = "IN_SYNC", "In sync"
     NEVER_PUSHED = "NEVER_PUSHED", "Never pushed"
     PENDING = "PENDING", "Pending"
+    HELD = "HELD", "Held by a person"
     PUSHING = "PUSHING", "Pushing"
     CONFLICT = "CONFLICT", "Conflict"
     REFUSED = "REFUSED", "Refused"
@@ -48,6 +49,7 @@ class WaitReason(models.TextChoices):
     CREATION = "CREATION", "its creation got no answer and may still come"
     VERIFICATION = "VERIFICATION", "an earlier call may still land; it is read once more then"
     PAUSE = "PAUSE", "the workspace is paused"
+    HELD = "HELD", "a person holds pushes of the workspace"
     FAILURE = "FAILURE", "the last attempt failed"
 
 
@@ -73,6 +75,7 @@ def _states(now: datetime) -> tuple[tuple[Q, SyncState], ...]:
         (Q(problem__has_key=ProblemKind.CONFLICT.value), SyncState.CONFLICT),
         (Q(problem__has_key=ProblemKind.REFUSED.value), SyncState.REFUSED),
         (is_due & leased(now), SyncState.PUSHING),
+        (TO_SEND & Q(wait_reason=WaitReason.HELD, due_at__gt=now), SyncState.HELD),
         (is_due & is_new, SyncState.NEVER_PUSHED),
         (TO_SEND, SyncState.PENDING),
         (Q(problem__has_key=ProblemKind.DIFFERS.value), SyncState.DIFFERS),

@@ -26,7 +26,8 @@ from properties.pull.observation import Observation
 from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
-UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING)  # the push goes on, with the same urgency
+# The push goes on later, with the same urgency.
+UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING, PushOutcome.HELD)
 
 
 class Holder:

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
+from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError, problem_of
 from crm_sync.work import leases
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -105,6 +105,7 @@ class PushOutcome(StrEnum):
     WAITING = "waiting"
     GONE = "gone"
     PUT_BACK = "put back"
+    HELD = "held"
 
 
 class CallState(StrEnum):
@@ -259,6 +260,13 @@ def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
     """Return a plan that sends nothing and keeps the row due; a verifying read stays settled."""
     columns = {"inflight": earlier.pending, "create_sent_at": None}
     return Plan(columns | _due(earlier, now), ending=PushOutcome.PUT_BACK)
+
+
+def held(earlier: EarlierCalls, error: OnHold) -> Plan:
+    """Return a plan that sends nothing before somebody resumes pushes, or their hold ends (I34)."""
+    reason = {"wait_reason": WaitReason.HELD.value, "last_answer": problem_of(error)}
+    columns = put_back(earlier, now=error.until).columns | reason
+    return Plan(columns, ending=PushOutcome.HELD)
 
 
 def refused(

@@ -15,7 +15,13 @@ from django.utils import timezone
 from crm_sync.durability import durable
 from crm_sync.models import Workspace, due
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    OnHold,
+    RejectedError,
+    TransientError,
+)
 from crm_sync.platform.responses import Answer
 from crm_sync.work.leases import Claim
 from properties import merge
@@ -48,7 +54,8 @@ def push(
     """Read, merge, record, PATCH and settle one claimed property.
 
     Returns:
-        the outcome; `PUT_BACK` if no call that changes something may begin (I11, I13).
+        the outcome; `PUT_BACK` if no call that changes something may begin (I11, I13), and `HELD`
+        if a person holds pushes (I34).
 
     Raises:
         LeaseLost: another worker holds the row now; nothing more was written.
@@ -64,6 +71,8 @@ def push(
     try:
         with workspace.calling() as client:
             return one.run(client)
+    except OnHold as error:
+        return one.holder.end(plan.held(one.earlier, error))
     except RejectedError as error:
         return one.refused(error)
     except (TransientError, AuthError, NotFoundError) as error:

@@ -1,7 +1,11 @@
 """The queue of properties: workers push the due properties, several at a time."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from django.db.models import Q
+
+from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
 from properties.domain.editing import QUEUE
@@ -15,6 +19,13 @@ NEEDED = (
     *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
     *("fed_by", "told", "due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
 )
+
+
+def wake(workspace_id: int, now: datetime) -> None:
+    """Make the properties due that a hold put off, or that a worker may put off now (I34)."""
+    mine = Property.objects.filter(workspace=workspace_id, due_at__isnull=False)
+    mine.filter(Q(wait_reason=WaitReason.HELD) | Q(lease_token__isnull=False)).update(due_at=now)
+    doorbell.ring(QUEUE, workspace_id)
 
 
 def _push(claims: Sequence[Claim[Property]], turn: Turn) -> list[PushOutcome]:

@@ -23,7 +23,12 @@ KINDS = (
 )
 PROBLEMS = 50  # problems that a message names
 # Not reported: the push has not ended, or nothing of the property is on the platform.
-_UNDER_WAY = (SyncState.PENDING, SyncState.PUSHING, SyncState.NEVER_PUSHED)
+_UNDER_WAY = (
+    SyncState.PENDING,
+    SyncState.HELD,
+    SyncState.PUSHING,
+    SyncState.NEVER_PUSHED,
+)
 
 
 def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:

@@ -19,6 +19,7 @@ from crm_sync import permits
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
@@ -70,6 +71,7 @@ SOURCES = RowQueue(
     calls=False,
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
+    work_kind=WorkKind.IMPORTS,
     # The secret is read later: so an unreadable secret affects only its own row.
     columns=[one.name for one in Source._meta.concrete_fields if one.name != "secret"],
 )

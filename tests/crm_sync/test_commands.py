@@ -185,6 +185,7 @@ def test_the_result_is_one_json_document_without_secrets(box):
         "workspace": "main",
         "callback_url": workspace.callback_url,
         "result": "added",
+        "watch_only": False,
     }
     assert TOKEN not in text
 

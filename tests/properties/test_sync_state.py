@@ -20,6 +20,8 @@ DUE = {
     "to be sent": {"due_at": EARLIER},
     "only to be read once more": {"due_at": LATER, "verify_at": LATER},
     "to be sent, and read later": {"due_at": EARLIER, "verify_at": LATER},
+    "held": {"due_at": LATER, "wait_reason": "HELD"},
+    "held until now": {"due_at": AT, "wait_reason": "HELD"},
 }
 LEASES = {"free": None, "lease over": AT, "leased": LATER}
 ON_PLATFORM = (True, False)
@@ -48,7 +50,7 @@ def rows(main):
 
 
 def test_the_database_and_an_instance_have_the_same_state_in_every_combination(rows):
-    assert len(rows) == 2**6 * 4 * 3 * 2
+    assert len(rows) == 2**6 * 6 * 3 * 2
     differing = [
         (row.sync_state, row.state_at(AT), row.problem, row.due_at, row.verify_at, row.platform_id)
         for row in rows
@@ -60,7 +62,7 @@ def test_the_database_and_an_instance_have_the_same_state_in_every_combination(r
 
 def test_what_is_reported_to_other_systems_is_what_the_list_shows(rows):
     wanted = [kind.name for kind in sync_messages.KINDS]
-    silent = {SyncState.PENDING, SyncState.PUSHING, SyncState.NEVER_PUSHED}
+    silent = {SyncState.PENDING, SyncState.HELD, SyncState.PUSHING, SyncState.NEVER_PUSHED}
     for row in rows:
         told = sync_messages.message(row, wanted, now=AT)
         shown = None if row.sync_state in silent else row.sync_state
@@ -88,6 +90,11 @@ def test_a_row_is_to_be_sent_or_it_is_not_and_no_row_is_neither(rows):
         ("", "to be sent", "lease over", True, "PENDING"),
         ("", "to be sent, and read later", "free", True, "PENDING"),
         ("", "to be sent", "free", False, "NEVER_PUSHED"),
+        ("", "held", "free", True, "HELD"),
+        ("", "held", "free", False, "HELD"),
+        ("", "held", "leased", True, "PUSHING"),
+        ("", "held until now", "free", True, "PENDING"),
+        ("REFUSED", "held", "free", True, "REFUSED"),
         ("", "not due", "free", False, "NEVER_PUSHED"),
         ("", "not due", "leased", True, "IN_SYNC"),
         ("DIFFERS", "to be sent", "free", True, "PENDING"),

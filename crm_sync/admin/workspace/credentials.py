@@ -27,9 +27,9 @@ from crm_sync.admin.ui.cells import exact, page_of
 from crm_sync.admin.ui.own_password import SecretField
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.admin.workspace.tabs import tabs
+from crm_sync.admin.workspace.tabs import address_of, tabs
 from crm_sync.connecting import Given
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, hold
 from crm_sync.platform import addresses, clock
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
@@ -163,11 +163,15 @@ def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
 
 def _saved(request: HttpRequest, given: Given) -> str:
     """Store the credentials, log who did it without any value, and return the next address."""
-    workspace, is_new = connecting.store(given, now=timezone.now())
+    now = timezone.now()
+    workspace, is_new = connecting.store(given, now=now, actor=request.user)  # type: ignore[arg-type]
     text = f"Credentials: {given.kind}, at {given.base_url}."
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
     note(request, rows, text, ADDITION if is_new else CHANGE)
     messages.success(request, "Connected." if is_new else "The new credentials are stored.")
+    if hold.is_watched(workspace.pk, now):
+        messages.info(request, "It is in watch only: nothing is sent before you say go, here.")
+        return address_of("pause", workspace.pk)
     return page_of(workspace)
 
 

@@ -23,6 +23,7 @@ from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.admin.workspace import webhook
 from crm_sync.admin.workspace.credentials import credentials_page
 from crm_sync.admin.workspace.gaps import gaps_page, see
+from crm_sync.admin.workspace.pause_page import pause_page
 from crm_sync.admin.workspace.state import connection, webhook_state, without_secrets
 from crm_sync.admin.workspace.tabs import address_of, tabs
 from crm_sync.models import Gap, Workspace
@@ -141,6 +142,7 @@ class WorkspaceAdmin(ScopedAdmin):
         return [
             OwnPage(f"{place}webhook/", "webhook", partial(webhook.webhook_page, self)),
             OwnPage(f"{place}gaps/", "gaps", partial(gaps_page, self)),
+            OwnPage(f"{place}pause/", "pause", partial(pause_page, self)),
             OwnPage(f"{place}credentials/", "credentials", partial(credentials_page, self)),
         ]
 

@@ -11,7 +11,7 @@ from crm_sync.models import Gap
 
 
 def address_of(tab: str, workspace_id: int) -> str:
-    """Return the address of a tab: "change", "credentials", "webhook" or "gaps"."""
+    """Return the address of a tab: "change", "credentials", "webhook", "gaps" or "pause"."""
     return reverse(f"admin:crm_sync_workspace_{tab}", args=[workspace_id])
 
 
@@ -20,6 +20,7 @@ def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str
     unseen = Gap.objects.filter(workspace=workspace_id, acknowledged_at=None).count()
     titles = {"change": "Settings", "credentials": "Credentials", "webhook": "Webhook"}
     titles["gaps"] = f"Gaps ({unseen} unseen)" if unseen else "Gaps"
+    titles["pause"] = "Pause"
     if not admin.has_change_permission(request):
         del titles["credentials"]
     shown = [(title, address_of(tab, workspace_id)) for tab, title in titles.items()]

@@ -1,5 +1,6 @@
 """manage.py add_workspace: connect a workspace of the platform."""
 
+import getpass
 import os
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from crm_sync import connecting
 from crm_sync.connecting import Given
 from crm_sync.management.base import USAGE, SyncCommand
+from crm_sync.models import hold
 from crm_sync.platform import addresses
 from crm_sync.platform.errors import SyncError
 
@@ -45,14 +47,18 @@ class Command(SyncCommand):
         if options["dry_run"]:
             workspace, is_new = connecting.planned(given)
         else:
-            workspace, is_new = connecting.store(given, now=timezone.now())
+            program = f"{getpass.getuser()} (manage.py add_workspace)"[:110]
+            workspace, is_new = connecting.store(given, now=timezone.now(), program=program)
         done = "would be " if options["dry_run"] else ""
         done += "added" if is_new else "changed"
+        is_watched = bool(workspace.pk) and hold.is_watched(workspace.pk, timezone.now())
         how = "not checked against" if options["no_check"] else "connected to"
         self.emit(
-            {"workspace": slug, "callback_url": workspace.callback_url, "result": done},
+            {"workspace": slug, "callback_url": workspace.callback_url, "result": done}
+            | {"watch_only": is_watched},
             [
                 f"workspace {slug} {done}, {how} {base_url}",
+                *([f"watch only: nothing is sent until manage.py go_live {slug}"] * is_watched),
                 *([] if workspace.auth_secret else [f"next: manage.py configure_webhook {slug}"]),
             ],
             as_json=options["json"],

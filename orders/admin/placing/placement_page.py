@@ -7,7 +7,9 @@ from django.urls import reverse
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
 from crm_sync.admin.ui.delays import row_delay
+from crm_sync.models import Hold
 from crm_sync.platform.problems import explain
+from crm_sync.platform.work_kind import WorkKind
 from orders.admin.cells import placement_badge, who_fact
 from orders.admin.placing.draft_pages import ADD, is_open_for, step_page
 from orders.admin.placing.review import calls, instructions_in_words, lines
@@ -38,7 +40,10 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
     state = State(placement.state)
     waits = state == State.CONFIRMED
     is_paused = placement.paused_until is not None and placement.paused_until > now
+    hold = Hold.objects.of(WorkKind.ORDERS, now).filter(workspace=placement.workspace_id).first()
     later = row_delay(placement, now, done="placed") if waits and is_paused else ""
+    if waits and hold:
+        later = f"Nothing was ordered: {hold.because}. It is sent once somebody resumes orders."
     may_order = user.has_perm(ADD)
     order = page_at("orders.order", placement.order_id)
     return {

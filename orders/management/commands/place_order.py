@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, USAGE
+from crm_sync.platform.work_kind import WorkKind
 from orders.management.base import OrderCommand
 from orders.models import Placement
 from orders.placing import wish
@@ -74,6 +75,8 @@ class Command(OrderCommand):
                 instructions={part: options[part] for part in PARTS},
                 now=now,
             )
+            if not options["dry_run"]:
+                workspace.refuse_held(WorkKind.ORDERS)
         warnings = [str(one) for one in already_ordered([ready])[0]]
         for warning in warnings:
             self.stderr.write(f"warning: {warning}")

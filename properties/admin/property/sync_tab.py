@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
+from crm_sync.platform.errors import Problem
 from crm_sync.templatetags.problems import problem_cell
 from properties import merge
 from properties.admin.property.change_history import Entry, entries
@@ -15,7 +16,7 @@ from properties.catalog import READ_ONLY, equal, label, sendable
 from properties.catalog import UNSENDABLE as NOT_SENDABLE
 from properties.domain.difference import planned
 from properties.models import Change, Conflict, Property
-from properties.models.property import ProblemKind, SyncState
+from properties.models.property import ProblemKind, SyncState, WaitReason
 
 NEWEST = 50  # conflicts; the rest stays in the database
 LAST_CHANGES = 5  # the page of the history has them all
@@ -23,6 +24,7 @@ TONES = {
     SyncState.IN_SYNC: "good",
     SyncState.NEVER_PUSHED: "muted",
     SyncState.PENDING: "info",
+    SyncState.HELD: "warning",
     SyncState.PUSHING: "info",
     SyncState.CONFLICT: "warning",
     SyncState.REFUSED: "danger",
@@ -66,10 +68,17 @@ def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
         ("Read from the platform", exact_moment(row.read_at, now)),
         ("Pushed to the platform", exact_moment(row.pushed_at, now)),
         ("Next attempt", exact_moment(row.due_at, now)),
-        ("Waits because", row.waits_because(now) or EMPTY),
+        ("Waits because", _why(row, now) or EMPTY),
         ("Failed attempts in a row", str(row.attempts)),
         ("Revision", str(row.revision)),
     ]
+
+
+def _why(row: Property, now: datetime) -> str:
+    """Return in words why the row waits; for a hold with its reason."""
+    if row.wait_reason == WaitReason.HELD and row.due_at and row.due_at > now:
+        return str(Problem.of(row.last_answer))
+    return row.waits_because(now)
 
 
 def call_text(call: str, row: Property) -> str:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases, turn
 from crm_sync.work.leases import Claim, LeaseLost
 from properties.domain.difference import planned
@@ -55,6 +56,7 @@ class Command(SyncCommand):
         if options["dry_run"]:
             self._plan(rows, as_json=options["json"])
             return
+        workspace.refuse_held(WorkKind.PUSHES)
         if options["reference"]:
             rows.update(due_at=timezone.now())
         done = list(self._push(workspace, rows))

@@ -1,0 +1,76 @@
+"""What a workspace does not do now, and why: a person holds it, or the platform does (A8, I34)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import Q
+
+from crm_sync.models import Workspace
+from crm_sync.models.hold import HoldCause, active_holds, grouped
+from crm_sync.platform.errors import ErrorKind
+from crm_sync.platform.problems import explain
+
+REFUSED = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why some or all work of a workspace stands still, for people.
+
+    Attributes:
+        is_held: a person holds it; else the platform refuses calls.
+        is_watched: it is held in watch only.
+        until: when it goes on by itself, if that is known.
+        remedy: what an operator does about it.
+    """
+
+    workspace_id: int
+    slug: str
+    text: str
+    effect: str
+    remedy: str
+    is_held: bool
+    until: datetime | None = None
+    tone: str = "warning"
+    is_watched: bool = False
+
+
+def stops(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+    """Return the stops of these workspaces, or of all for None. Two queries, and no secret (S5)."""
+    return [*holds(workspaces, now), *_by_platform(workspaces, now)]
+
+
+def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+    """Return what people hold. One query."""
+    found = []
+    for group in grouped(active_holds(workspaces, now)):
+        one = group.first
+        slug = str(one.slug)  # type: ignore[attr-defined] # an annotation
+        if one.cause == HoldCause.WATCH_ONLY:
+            text = f"{slug} is in watch only"
+            effect = "Nothing is sent before its first plan was seen."
+            remedy = "See the plan, and say go."
+        else:
+            text = f"{group.work.capitalize()} of {slug}: held by {one.who or 'a person'}"
+            effect, remedy = f"{one.reason.rstrip('.')}.", "Resume it on the tab Pause."
+        is_watched = one.cause == HoldCause.WATCH_ONLY
+        stop = Stop(one.workspace_id, slug, text, effect, remedy, True, one.until)
+        found.append(replace(stop, is_watched=is_watched))
+    return found
+
+
+def _by_platform(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+    rows = Workspace.objects.filter(Q(paused_until__gt=now) | ~Q(problem=""))
+    mine = rows if workspaces is None else rows.filter(pk__in=workspaces)
+    found = []
+    for one in mine.only("slug", "paused_until", "problem").order_by("slug"):
+        told, is_paused = explain(one.problem), one.is_paused(now)
+        is_refused = told.kind in REFUSED
+        if is_paused or is_refused:
+            text = f"{one.slug} is {'refused by the platform' if is_refused else 'paused'}"
+            until = one.paused_until if is_paused and not is_refused else None
+            tone = "danger" if is_refused else "warning"
+            effect = told.sentence or "The platform asked for a pause."
+            found.append(Stop(one.pk, one.slug, text, effect, told.remedy, False, until, tone))
+    return found

@@ -1,0 +1,30 @@
+"""What a workspace in watch only would send first, counted from rows without a call (I34)."""
+
+from collections.abc import Mapping
+
+from properties.domain.difference import planned
+from properties.models import Property
+from properties.models.property import OUT_OF_STEP, TO_SEND, ProblemKind
+from properties.push.batches import COLUMNS, COUNTED
+
+
+def first_plan(workspace_id: int) -> Mapping[str, int]:
+    """Return how many properties would be created and changed, and how many are in conflict.
+
+    The first `COUNTED` of those that may be changed are compared; the others are counted apart.
+    """
+    mine = Property.objects.filter(workspace=workspace_id)
+    to_send = mine.filter(TO_SEND)
+    there = to_send.filter(platform_id__isnull=False)
+    unread = there.filter(read_at=None).count()
+    read = there.filter(read_at__isnull=False)
+    some = read.order_by("pk").only(*COLUMNS)[:COUNTED]
+    changed = sum(planned(row)[0] == "PATCH" for row in some.iterator(chunk_size=500))
+    clashed = mine.filter(OUT_OF_STEP, problem__has_key=ProblemKind.CONFLICT.value)
+    return {
+        "properties to create": to_send.filter(platform_id=None).count(),
+        "properties to change": changed,
+        "properties in conflict": clashed.count(),
+        "properties not read yet": unread,
+        "properties not compared": max(0, read.count() - COUNTED),
+    }
