@@ -40,8 +40,8 @@ class Queue(Protocol):
     def workspaces(self, now: datetime) -> set[int]:
         """Return the ids of the workspaces that have a row due at `now`."""
 
-    def with_due(self, now: datetime) -> QuerySet[Any]:
-        """Return the same workspaces, as a query."""
+    def due_pairs(self, now: datetime) -> tuple[str, list[Any]] | None:
+        """Return SQL and its values for (name, workspace id) of the same, None if it is off."""
 
     def backlog(self, now: datetime) -> Mapping[int, tuple[int, datetime]]:
         """Return by workspace the number of due rows without a lease, and since when one is due."""

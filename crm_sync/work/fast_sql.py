@@ -1,4 +1,4 @@
-"""SQL that is built once, for the writes of each event and each push (decision 6).
+"""SQL that is built once, for the tick and the writes of each event and each push (decision 6).
 
 It does the same as `bulk_create(ignore_conflicts=True)` and `filter().update()`, for plain values.
 A QuerySet takes longer to build its SQL than the database to run it.
@@ -10,14 +10,22 @@ round trip to save.
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import BinaryField, CharField, DateTimeField, ForeignKey, Model, TextField
+from django.db.models import (
+    BinaryField,
+    CharField,
+    DateTimeField,
+    ForeignKey,
+    Model,
+    QuerySet,
+    TextField,
+)
 
 Expression = tuple[str, list[Any]]  # SQL, and its values
 NOWHERE: Expression = ("", [])
@@ -29,6 +37,50 @@ PLAIN = (str, bytes, int)
 
 Names = tuple[str, ...]
 Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and compares
+
+
+class TimedSelect:
+    """A query that depends on nothing but the time, with its SQL built once.
+
+    Attributes:
+        query: returns the query at a moment. Its SQL must be the same at each moment, and each
+            value that depends on the moment must be a time at a fixed distance from it.
+    """
+
+    FIRST, SECOND = datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 2, 2, 2, 2, 2, tzinfo=UTC)
+
+    def __init__(self, query: Callable[[datetime], QuerySet[Any, Any]]) -> None:
+        self.query = query
+
+    def at(self, now: datetime) -> Expression:
+        """Return the SQL and its values at a moment."""
+        sql, values, distances = self._built
+        moved = list(values)
+        for index, distance in distances.items():
+            moved[index] = connection.ops.adapt_datetimefield_value(now + distance)
+        return sql, moved
+
+    @functools.cached_property
+    def _built(self) -> tuple[str, Sequence[Any], Mapping[int, timedelta]]:
+        """Compare the query at two moments: the values that differ are times."""
+        sql, values = self.query(self.FIRST).query.sql_with_params()
+        later_sql, later = self.query(self.SECOND).query.sql_with_params()
+        distances = {
+            index: _moment(value) - self.FIRST
+            for index, value in enumerate(values)
+            if value != later[index]
+        }
+        if later_sql != sql or any(
+            _moment(later[index]) - self.SECOND != distance for index, distance in distances.items()
+        ):
+            raise ValueError(f"the time does not only move the values of: {sql}")
+        return sql, values, distances
+
+
+def _moment(value: Any) -> datetime:
+    """Return a time as the database takes it, with its zone."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def insert(

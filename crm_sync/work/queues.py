@@ -1,5 +1,6 @@
 """A queue, described as data: which rows can be due, and how to work on them."""
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, Protocol
 
-from django.db.models import Count, Exists, F, Min, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Min, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
@@ -15,6 +16,7 @@ from crm_sync.models import Hold, Workspace, awake, due
 from crm_sync.platform.errors import problem_of
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
+from crm_sync.work.fast_sql import Expression, TimedSelect
 from crm_sync.work.leases import Claim, Columns, Row
 
 # Set when this process has to end: each turn finishes the rows in progress, then stops.
@@ -76,6 +78,7 @@ class RowQueue(Generic[Row]):
         slots: the number of turns at a time in a workspace, if it makes no calls.
         leave: the number of the workspace's slots that are reserved for other queues.
         batch_size: the number of rows for one call of `work`.
+        is_on: whether the settings want its work at all.
         wait: see `due.free`.
         record: returns columns to write before work on a row begins; see `leases.claim_some`.
         columns: the columns that `work` needs; by default all.
@@ -95,6 +98,7 @@ class RowQueue(Generic[Row]):
     leave: int = 0
     batch_size: int = 1
     lease: timedelta = leases.LEASE
+    is_on: Callable[[], bool] = lambda: True
     wait: timedelta | None = None
     record: Callable[[Row], Columns] = lambda row: {}
     columns: Sequence[str] = ()
@@ -120,9 +124,23 @@ class RowQueue(Generic[Row]):
             workspaces = workspaces.exclude(pk__in=self._held(self.work_kind, now))
         return workspaces.filter(awake(now)) if self.calls else workspaces
 
+    def due_pairs(self, now: datetime) -> Expression | None:
+        """Return SQL and its values for (name, workspace id) of `with_due`, None if it is off."""
+        return self._due_pairs.at(now) if self.is_on() else None
+
+    @functools.cached_property
+    def _due_pairs(self) -> TimedSelect:
+        name = Value(self.name)
+        return TimedSelect(lambda now: self.with_due(now).order_by().values_list(name, "pk"))
+
     def free(self, now: datetime) -> QuerySet[Row]:
         """Return the rows that are due and not leased."""
-        return self.rows(now).filter(due.free(now, wait=self.wait))
+        return self.wanted(now).filter(due.free(now, wait=self.wait))
+
+    def wanted(self, now: datetime) -> QuerySet[Row]:
+        """Return the rows that may be worked on, or none if the settings want no such work."""
+        rows = self.rows(now)
+        return rows if self.is_on() else rows.none()
 
     def is_due(self, workspace_id: int, now: datetime) -> bool:
         """Return whether a row of the workspace is due in this queue."""
@@ -150,7 +168,7 @@ class RowQueue(Generic[Row]):
         See `leases.claim_some`.
         """
         now = timezone.now()
-        rows = self.rows(now).filter(workspace_id=workspace_id)
+        rows = self.wanted(now).filter(workspace_id=workspace_id)
         if self.work_kind is not None:  # part of the same statement, evaluated once
             held = Hold.objects.of(self.work_kind, now).filter(workspace=workspace_id)
             rows = rows.filter(~Exists(held))

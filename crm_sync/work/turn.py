@@ -19,8 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError
-from django.db.models import Value
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from crm_sync import durability, hooks, tracing
@@ -387,8 +386,11 @@ def _slot(queue: RowQueue[Any], store: Store) -> AbstractContextManager[HeldSlot
 
 def waiting(now: datetime) -> list[tuple[str, int]]:
     """Return (queue name, workspace id) for each pair with a due row, in one query."""
-    parts = [
-        queue.with_due(now).order_by().values_list(Value(queue.name), "pk")
-        for queue in hooks.plugged().queues
-    ]
-    return list(parts[0].union(*parts[1:], all=True)) if parts else []
+    asked = [queue.due_pairs(now) for queue in hooks.plugged().queues]
+    parts = [part for part in asked if part is not None]
+    if not parts:
+        return []
+    values = [value for _, some in parts for value in some]
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(sql for sql, _ in parts), values)
+        return [(queue, workspace_id) for queue, workspace_id in cursor.fetchall()]

@@ -23,7 +23,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases, queues
@@ -56,8 +55,6 @@ class NoticeOutcome(StrEnum):
 
 def rows(now: datetime) -> QuerySet[PersonSettings]:
     """Return the settings of people with news that was not mailed yet."""
-    if not mails_are_sent():
-        return people().none()
     return people().filter(_has_news(now - SETTLES) | Q(told_until__gt=now))
 
 

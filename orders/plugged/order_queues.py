@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from crm_sync.mail import mails_are_sent
 from crm_sync.platform.client import Client
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
@@ -37,12 +38,6 @@ def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
 def _pay(workspace_id: int, now: datetime) -> bool:
     """Pay for one read of an order or an assignment. Both are paid from one bucket (A8)."""
     return read_limit.take(workspace_id, now=now)
-
-
-def _wanted_files() -> QuerySet[MaterialFile]:
-    """Return the files to download, or none while the setting is off."""
-    every = MaterialFile.objects.all()
-    return every if settings.MATERIALS_DOWNLOAD else every.none()
 
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
@@ -80,7 +75,8 @@ MATERIALS = RowQueue(
 )
 FILES = RowQueue(
     name=file_requests.QUEUE,
-    rows=lambda now: _wanted_files(),
+    rows=lambda now: MaterialFile.objects.all(),
+    is_on=lambda: settings.MATERIALS_DOWNLOAD,
     work=download.work,
     calls=False,  # the platform's limits count only calls of its interface
     slots=4,
@@ -102,6 +98,7 @@ PLACEMENTS = RowQueue(
 NOTICES: RowQueue[PersonSettings] = RowQueue(
     name=mail_queue.QUEUE,
     rows=mail_queue.rows,
+    is_on=mails_are_sent,
     work=mail_queue.tell,
     calls=False,
     slots=mail_queue.AT_ONCE,

@@ -5,10 +5,12 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
+from django.db.models import Value
 
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.work import fast_sql
-from crm_sync.work.fast_sql import RowUpdate
+from crm_sync.work.fast_sql import RowUpdate, TimedSelect
 from orders.models import Assignment, Order
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -125,3 +127,32 @@ def test_rows_are_found_by_any_of_many_texts_in_all_workspaces(hook):
     texts = ["a", "it's b", "c", "e"]
     assert sorted(fast_sql.having(ReceivedEvent, "canonical_digest", texts)) == found
     assert fast_sql.having(ReceivedEvent, "canonical_digest", []) == []
+
+
+# --- a query at any moment ---
+@pytest.mark.parametrize("queue", hooks.plugged().queues, ids=lambda queue: queue.name)
+@pytest.mark.django_db
+def test_each_queue_finds_at_any_moment_what_its_query_finds(queue, hook, settings):
+    settings.MATERIALS_DOWNLOAD = True
+    for now in (NOW, LATER, NOW + timedelta(microseconds=1)):
+        pairs = queue.with_due(now).order_by().values_list(Value(queue.name), "pk")
+        assert queue._due_pairs.at(now) == (
+            pairs.query.sql_with_params()[0],
+            list(pairs.query.sql_with_params()[1]),
+        )
+
+
+def test_a_query_that_the_time_changes_otherwise_is_refused(hook):
+    by_day = TimedSelect(lambda now: Workspace.objects.filter(pk=now.toordinal()))
+    with pytest.raises((ValueError, TypeError)):
+        by_day.at(NOW)
+    twice = TimedSelect(
+        lambda now: Workspace.objects.filter(paused_until__lt=NOW + (now - NOW) * 2)
+    )
+    with pytest.raises(ValueError, match="the time does not only move the values of: SELECT"):
+        twice.at(NOW)
+    other = TimedSelect(
+        lambda now: Workspace.objects.all()[: 1 if now < LATER - timedelta(days=9000) else None]
+    )
+    with pytest.raises(ValueError, match="the time does not only move"):
+        other.at(NOW)
