@@ -2,7 +2,7 @@
 
 Only `editing.edit` and the merge may write `desired`. A write that bypasses them
 (`QuerySet.update`, a fixture, SQL) makes no row due and would never reach the platform. The sweep
-finds it.
+finds it. It also writes the words of the search again where they are not those of the row.
 """
 
 import logging
@@ -18,11 +18,12 @@ from crm_sync.models import Workspace
 from properties.drift.comparison import forgotten, idle, make_due
 from properties.drift.findings import NAMED, DriftVerdict, by_count, entry
 from properties.models import DriftCheck, Property
+from properties.models.search_column import SOURCES, text_of
 
 log = logging.getLogger(__name__)
 
 CHUNK = 200  # rows held in memory
-READ = ("pk", "object_reference_id", "platform_id", "desired", "observed", "inflight", "problem")
+READ = ("pk", *SOURCES, "search", "revision", "observed", "inflight", "problem")
 
 
 def sweep(
@@ -49,12 +50,12 @@ def sweep(
 
 def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) -> None:
     """Compare one chunk, unless another worker continues this sweep."""
-    rows = Property.objects.filter(workspace=workspace, pk__gt=check.position).order_by("pk")
+    mine = Property.objects.filter(workspace=workspace)
+    rows = mine.filter(pk__gt=check.position).order_by("pk")
     pks = list(rows.values_list("pk", flat=True)[:chunk])
-    untouched = Property.objects.filter(idle(now), pk__in=pks)
-    found = {
-        row: paths for row in untouched.only(*READ).order_by("pk") if (paths := forgotten(row))
-    }
+    untouched = mine.filter(idle(now), pk__in=pks)
+    rows_read = list(untouched.only(*READ).order_by("pk"))
+    found = {row: paths for row in rows_read if (paths := forgotten(row))}
     fields = Counter(check.fields)
     fields.update(path for paths in found.values() for path in paths)
     named = check.found + [
@@ -73,6 +74,9 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
         ):
             return
         make_due(workspace, [row.pk for row in found], now=now)
+        for row in rows_read:
+            if (text := text_of(row)) != row.search:
+                mine.filter(pk=row.pk, revision=row.revision).update(search=text)
     if found:
         log.warning(
             "%s: found %d that differed though nothing had made them due; due now: %s",

@@ -20,6 +20,7 @@ from properties.domain import editing
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
+from properties.search_text import search_text
 
 # How each database reads rows from one JSON document: a value as text, a value as JSON, the source.
 _ROWS = {
@@ -58,14 +59,21 @@ def create_all(
     Raises:
         IntegrityError: one of the references exists already. Nothing was created.
     """
-    rows = [
-        {"object_reference_id": one.reference, "desired": _document(one), **one.columns}
-        for one in found
-    ]
+    rows = [_columns(one) for one in found]
     with transaction.atomic():
         keys = _insert(Property(workspace=workspace, revision=1, due_at=now), rows)
         _record(keys, Change(path=Change.CREATION, origin=origin, revision=1, at=now))
         doorbell.ring(QUEUE, workspace.pk)
+
+
+def _columns(new: NewProperty) -> dict[str, Any]:
+    document = _document(new)
+    return {
+        "object_reference_id": new.reference,
+        "desired": document,
+        "search": search_text(document, new.reference),
+        **new.columns,
+    }
 
 
 def _document(new: NewProperty) -> merge.Document:

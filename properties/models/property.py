@@ -13,6 +13,7 @@ from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from crm_sync.models.problem import ProblemField
 from crm_sync.platform.errors import Problem
 from properties.models.documents import are_objects
+from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
 
 
 class SyncState(models.TextChoices):
@@ -160,6 +161,9 @@ class Property(DueModel):
         db_persist=True,
     )
 
+    # The words by which people find it. `with_search` writes it beside `desired`.
+    search = SearchField(default="", db_default="", editable=False)
+
     objects = PropertyQuerySet.as_manager()
 
     class Meta:
@@ -198,6 +202,7 @@ class Property(DueModel):
             ),
             # The order of the list.
             models.Index(fields=["object_reference_id", "id"], name="property_listed"),
+            SearchIndex(fields=["object_reference_id", "id", "search"], name="property_search"),
             # For the tiles and filters, which need these few rows among many that are in sync.
             models.Index(fields=["id"], name="property_out_of_step", condition=OUT_OF_STEP),
             models.Index(fields=["workspace", "locality"], name="property_locality"),
@@ -268,6 +273,13 @@ def _compares(row: Property, lookup: str, wanted: Any) -> bool:
         case "has_key":
             return wanted in value
     raise ValueError(f"the table of states has a lookup that is not known here: {lookup}")
+
+
+def with_search(row: Property, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the words of a search to the columns that an UPDATE of this row sets."""
+    if SOURCES.isdisjoint(columns):
+        return dict(columns)
+    return {**columns, "search": text_of(row, **columns)}
 
 
 def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
 from properties.domain.editing import edit
 from properties.models import Batch, Change, Conflict, Property
-from properties.models.property import SyncState
+from properties.models.property import SyncState, with_search
 from tests.problems import answered
 from tests.properties.form_page import address, force, make, opened, post, save, state
 
@@ -92,11 +92,12 @@ def test_the_list_tells_a_refusal_of_the_whole_property_in_a_sentence(admin_clie
 
 
 def test_a_property_is_found_by_what_people_know_of_it(admin_client, flat, main):
-    force(flat, platform_id="p-501")
+    force(flat, **with_search(flat, {"platform_id": "p-501"}))
     make(main, "B-2", title="House", address={"locality": "Bern"})
-    for words in ("a-1", "flat", "rich", "p-501"):
+    for words in ("a-1", "flat", "zurich", "Zuerich flat", "flat ZÜRI", "p-501"):
         assert listed(admin_client, f"?q={words}") == ["A-1"]
-    assert listed(admin_client, "?q=nothing") == []
+    for words in ("nothing", "flat bern", "--", "rich"):
+        assert listed(admin_client, f"?q={words}") == []
 
 
 def test_the_list_is_narrowed_by_state_workspace_and_type(admin_client, flat, main):

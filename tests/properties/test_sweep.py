@@ -99,6 +99,15 @@ def test_what_is_written_past_the_product_ends_on_the_platform(
     assert swept(workspace).unexplained == 0
 
 
+def test_the_words_of_the_search_are_written_again_where_they_are_wrong(box, workspace, stock):
+    words = list(Property.objects.order_by("pk").values_list("search", flat=True))
+    assert words[2] == "#r3 #1003 r 3 house"
+    Property.objects.filter(pk__in=[stock[2].pk, stock[4].pk]).update(search="bern")
+    check = swept(workspace, chunk=2)
+    assert list(Property.objects.order_by("pk").values_list("search", flat=True)) == words
+    assert (check.compared, check.differing) == (5, 0)
+
+
 def test_what_is_in_step_is_looked_at_without_a_call_and_stays_as_it_is(box, workspace, stock):
     before = list(Property.objects.order_by("pk").values())
     check = swept(workspace, chunk=2)
@@ -129,7 +138,9 @@ def test_what_is_due_or_waits_for_a_person_is_left_alone(box, workspace, stock, 
     }
     later = now() + timedelta(hours=1)
     Property.objects.filter(pk=stock[2].pk).update(desired={"title": "x"}, due_at=later)
-    Property.objects.filter(pk=stock[3].pk).update(problem={"REFUSED": {"": "no"}}, desired={})
+    Property.objects.filter(pk=stock[3].pk).update(
+        problem={"REFUSED": {"": "no"}}, desired={}, search="#r4 #1004"
+    )
     before = list(Property.objects.order_by("pk").values())
     check = swept(workspace)
     assert (check.compared, check.unexplained) == (5, 0)

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
 
@@ -13,8 +13,8 @@ from crm_sync.hooks import Person
 from crm_sync.security.access import within
 from crm_sync.text import whole
 from orders.admin.placing import draft_pages
-from properties.admin.property.property import PropertyAdmin
 from properties.models import Property
+from properties.models.search_column import matching
 
 FOUND = 20  # properties on one page of search results
 LAST = 9_999  # the last page of search results
@@ -41,7 +41,7 @@ class StartForm(forms.Form):
     property = forms.ModelChoiceField(
         Property.objects.none(),
         widget=PropertyWidget,
-        help_text="Search by reference, title or locality.",
+        help_text="Search by address, title, reference, owner, contact or phone.",
         error_messages={"required": "Choose a property."},
     )
 
@@ -82,11 +82,8 @@ def search_view(request: HttpRequest) -> JsonResponse:
     term = request.GET.get("term", "").strip().replace("\0", "")
     number = whole(request.GET.get("page", "")) or 1
     first = (min(number, LAST) - 1) * FOUND
-    words = Q()
-    for column in PropertyAdmin.search_fields:
-        words |= Q(**{f"{column}__icontains": term})
     mine = within(request.user, Property.objects.all())
-    rows = mine.filter(words) if term else mine
+    rows = mine.filter(matching(term)) if term else mine
     columns = ("pk", "object_reference_id", "platform_id", "title", "locality", "workspace__slug")
     found = list(
         rows.order_by("object_reference_id", "pk").values_list(*columns)[first : first + FOUND + 1]

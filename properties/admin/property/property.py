@@ -36,9 +36,11 @@ from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
+from properties.models.search_column import matching
 from properties.push.batches import read_now
 
-DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows them
+DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
+SEARCHED = "Address, title, reference, platform id, owner, contact or phone"
 
 
 def _titled(row: Any) -> SafeString | str:
@@ -64,8 +66,8 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
     list_filter_submit = True
     list_per_page = ROWS
-    search_fields = ("object_reference_id", "platform_id", "title", "locality")
-    search_help_text = "Reference, platform id, title or locality"
+    search_fields = ("search",)
+    search_help_text = SEARCHED
     ordering = ("object_reference_id", "pk")
     actions = ("push", "read", *EXPORTS)
 
@@ -94,6 +96,12 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             rows = rows.defer(*DOCUMENTS)
         shown: QuerySet[Property] = self.named_rows(rows).annotate(**PAUSE)
         return shown
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that have all words of the search, and that none is there twice."""
+        return (queryset.filter(matching(search_term)) if search_term else queryset), False
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Add the pictures of all rows of the page at one time."""

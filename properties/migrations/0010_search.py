@@ -1,0 +1,19 @@
+"""The words by which a property is found; 0011 fills them for the rows that are there."""
+
+from django.db import migrations
+
+from properties.models.search_column import SearchField, SearchIndex
+
+
+class Migration(migrations.Migration):
+    dependencies = [("properties", "0009_problems_with_their_kind")]
+
+    operations = [
+        migrations.AddField(
+            "property", "search", SearchField(db_default="", default="", editable=False)
+        ),
+        migrations.AddIndex(
+            "property",
+            SearchIndex(fields=["object_reference_id", "id", "search"], name="property_search"),
+        ),
+    ]

@@ -1,0 +1,73 @@
+"""Each property gets the words by which it is found, also if `migrate` was interrupted."""
+
+import importlib
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from properties.models import Property
+from properties.models.search_column import text_of
+
+BEFORE = "0009_problems_with_their_kind"
+filling = importlib.import_module("properties.migrations.0011_search_text")
+
+
+def document(number: int) -> dict:
+    place = {"street": "Seestrasse", "streetNumber": str(number), "locality": "Zürich"}
+    return {"objectReferenceId": f"R-{number}", "address": place}
+
+
+def words(number: int) -> str:
+    return f"#r{number} #p{number} seestrasse {number} zurich r"
+
+
+def killed_at(reference: str):
+    """Return the function that makes the words; at one row the command is interrupted."""
+
+    def text(row) -> str:
+        if row.object_reference_id == reference:
+            raise KeyboardInterrupt
+        return text_of(row)
+
+    return text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_upgrade_that_was_interrupted_goes_on_until_each_row_has_its_words(
+    workspace, monkeypatch
+):
+    monkeypatch.setattr(filling, "TOGETHER", 3)
+    try:
+        call_command("migrate", "properties", BEFORE, verbosity=0)
+        apps = MigrationLoader(connection).project_state(("properties", BEFORE)).apps
+        old = apps.get_model("properties", "Property").objects
+        for number in range(8):
+            names = {"object_reference_id": f"R-{number}", "platform_id": f"P-{number}"}
+            old.create(workspace_id=workspace.pk, desired=document(number), **names)
+        with monkeypatch.context() as patched:
+            patched.setattr(filling, "text_of", killed_at("R-4"))
+            with pytest.raises(KeyboardInterrupt):
+                call_command("migrate", "properties", verbosity=0)
+        assert Property.objects.exclude(search="").count() == 3
+        call_command("migrate", "properties", verbosity=0)
+        found = list(Property.objects.order_by("pk").values_list("search", flat=True))
+        assert found == [words(number) for number in range(8)]
+    finally:
+        call_command("migrate", "properties", verbosity=0)
+
+
+@pytest.mark.django_db
+def test_a_row_that_was_edited_meanwhile_keeps_its_words(workspace):
+    for number in range(4):
+        Property.objects.create(workspace=workspace, desired=document(number))
+    Property.objects.filter(search__word="1").update(search="edited")
+    Property.objects.filter(search__word="2").update(search="")
+    Property.objects.filter(search__word="3").update(search="")
+    apps = MigrationLoader(connection).project_state(("properties", "0011_search_text")).apps
+    for _ in range(2):
+        filling.fill(apps, None)
+        found = list(Property.objects.order_by("pk").values_list("search", flat=True))
+        texts = [f"#r{n} seestrasse {n} zurich r" for n in range(4)]
+        assert found == [texts[0], "edited", *texts[2:]]
