@@ -463,7 +463,10 @@ UNFOLD: dict[str, Any] = {
     "SHOW_BACK_BUTTON": True,
     "DASHBOARD_CALLBACK": "crm_sync.admin.overview.dashboard.dashboard",
     "STYLES": ["crm_sync.admin.overview.dashboard.stylesheet"],
-    "SCRIPTS": ["crm_sync.admin.overview.dashboard.keyboard"],
+    "SCRIPTS": [
+        "crm_sync.admin.overview.dashboard.keyboard",
+        "crm_sync.admin.overview.dashboard.palette",
+    ],
     "SITE_FAVICONS": [
         {
             "rel": "icon",

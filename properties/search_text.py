@@ -48,7 +48,7 @@ _UMLAUT = re.compile(r"([aou])e+")
 _SEPARATORS = re.compile(r"[\W_]+")
 _TRUNK = re.compile(r"\(0\)")
 _NUMBERS = re.compile(r"[\d\s()+/.-]+")
-_SHORTEST_PHONE = 5  # digits of a query that may be a phone
+_SHORTEST_PHONE = 6  # digits of a query that may be a phone
 _SHORTEST_TAIL = 7  # last digits by which a phone is found
 _LONGEST_PHONE = 15  # E.164
 
@@ -120,16 +120,22 @@ def _tails(phone: str) -> Iterator[str]:
 
 
 def alternatives(query: str) -> list[list[str]]:
-    """Return the words to find: all words of any of these lists.
+    """Return the words to find: all words of any of these lists. A whole reference has a digit.
 
     Empty if the query has no letter and no digit: it finds nothing.
     """
-    words = sorted({word[:LONGEST] for word in folded(query).split()[:MOST]})
+    words = folded(query).split()[:MOST]
     if not words:
         return []
-    found = [words]
-    found += [[one[:LONGEST]] for one in _whole(query)]
+    found = [_longest_first(words)]
+    if any(map(str.isdigit, query)):
+        found += [[one[:LONGEST]] for one in _whole(query)]
     for run in _NUMBERS.finditer(query):
         rest = folded(f"{query[: run.start()]} {query[run.end() :]}").split()[:MOST]
-        found += [sorted({PHONE + number, *rest}) for number in _numbers(run[0])]
+        found += [_longest_first([PHONE + number, *rest]) for number in _numbers(run[0])]
     return found
+
+
+def _longest_first(words: Iterable[str]) -> list[str]:
+    """Return each word once, the longest first: fewer properties have it."""
+    return sorted({word[:LONGEST] for word in words}, key=lambda word: (-len(word), word))

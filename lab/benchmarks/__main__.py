@@ -16,6 +16,7 @@ from lab.benchmarks import (
     drain,
     events,
     feeds,
+    finding,
     hanging,
     imports,
     large,
@@ -41,6 +42,7 @@ BENCHMARKS: tuple[ModuleType, ...] = (
 )
 BY_NAME: tuple[ModuleType, ...] = (
     feeds,
+    finding,
     large,
     lists,
     pages,

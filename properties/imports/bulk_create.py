@@ -20,6 +20,7 @@ from properties.domain import editing
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
+from properties.models.search_column import stored
 from properties.search_text import search_text
 
 # How each database reads rows from one JSON document: a value as text, a value as JSON, the source.
@@ -71,7 +72,7 @@ def _columns(new: NewProperty) -> dict[str, Any]:
     return {
         "object_reference_id": new.reference,
         "desired": document,
-        "search": search_text(document, new.reference),
+        "search": stored(search_text(document, new.reference)),
         **new.columns,
     }
 

@@ -14,6 +14,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             "property",
-            SearchIndex(fields=["object_reference_id", "id", "search"], name="property_search"),
+            SearchIndex(
+ fields=["workspace", "object_reference_id", "id", "search"], name="property_search"
+),
         ),
     ]

@@ -202,7 +202,9 @@ class Property(DueModel):
             ),
             # The order of the list.
             models.Index(fields=["object_reference_id", "id"], name="property_listed"),
-            SearchIndex(fields=["object_reference_id", "id", "search"], name="property_search"),
+            SearchIndex(
+                fields=["workspace", "object_reference_id", "id", "search"], name="property_search"
+            ),
             # For the tiles and filters, which need these few rows among many that are in sync.
             models.Index(fields=["id"], name="property_out_of_step", condition=OUT_OF_STEP),
             models.Index(fields=["workspace", "locality"], name="property_locality"),

@@ -4,7 +4,7 @@ PostgreSQL finds the words in a GIN index. SQLite reads the index of this column
 rows, in the order of the list. Neither needs an extension.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -14,10 +14,14 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from properties.search_text import alternatives, search_text
 
+FEW = 1_000  # rows whose keys a query can name
+
+Rows = TypeVar("Rows", bound=models.QuerySet[Any])
+
 # The columns that the text is made of.
 SOURCES = frozenset({"desired", "object_reference_id", "platform_id"})
 # Lexemes are the words as they are: a parser would split them again, in its own way.
-_LEXEMES = "array_to_tsvector(string_to_array({}, ' '))"
+_LEXEMES = "array_to_tsvector(string_to_array(ltrim({}), ' '))"
 
 
 class SearchField(models.Field):  # type: ignore[type-arg] # generic for the checker only
@@ -38,16 +42,25 @@ class SearchField(models.Field):  # type: ignore[type-arg] # generic for the che
 
 
 def text_of(row: Any, **columns: Any) -> str:
-    """Return the words of a row, whose columns may have newer values in `columns`."""
+    """Return the words of a row, each behind a space, by which SQLite finds its beginning.
+
+    Args:
+        columns: newer values of columns of the row.
+    """
     desired, *names = (
         columns.get(name, getattr(row, name))
         for name in ("desired", "object_reference_id", "platform_id")
     )
-    return search_text(desired, *names)
+    return stored(search_text(desired, *names))
+
+
+def stored(text: str) -> str:
+    """Return the form in which the column has the words."""
+    return f" {text}" if text else ""
 
 
 @SearchField.register_lookup
-class HasWord(models.Lookup):  # type: ignore[type-arg] # generic for the checker only
+class HasWord(models.Lookup):
     """`search__word="zur"`: the row has a word that begins with these letters or digits."""
 
     lookup_name = "word"
@@ -56,7 +69,7 @@ class HasWord(models.Lookup):  # type: ignore[type-arg] # generic for the checke
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """Return the condition for SQLite. No word contains a wildcard."""
         column, params = self.process_lhs(compiler, connection)
-        return f"' ' || {column} LIKE %s", [*params, f"% {self.rhs}%"]
+        return f"{column} LIKE %s", [*params, f"% {self.rhs}%"]
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """Return the condition that the index answers. No word contains a quotation mark."""
@@ -79,13 +92,22 @@ class SearchIndex(models.Index):
         return f"CREATE INDEX {quote(self.name)} ON {table} USING gin ({lexemes})"
 
 
-def matching(query: str, path: str = "search") -> Q:
-    """Return the condition that a row has all words of a query, in any order.
-
-    Args:
-        path: the lookup of the column.
-    """
+def _matching(query: str) -> Q:
+    """Return the condition that a row has all words of a query, in any order."""
     found = Q(pk__in=[])
     for words in alternatives(query):
-        found |= Q(*(Q(**{f"{path}__word": word}) for word in words))
+        found |= Q(*(Q(search__word=word) for word in words))
     return found
+
+
+def search(rows: Rows, query: str) -> Rows:
+    """Return the rows that have all words of a query, in any order.
+
+    If few properties have them, their keys are looked up first, because both databases would
+    otherwise guess how many there are, and read all rows in the order of the list if they guess
+    wrong. If many have them, the first ones in that order are found soon.
+    """
+    found = _matching(query)
+    whole = rows.model._default_manager.filter(found)
+    keys = list(whole.values_list("pk", flat=True)[: FEW + 1])
+    return rows.filter(pk__in=keys) if len(keys) <= FEW else rows.filter(found)

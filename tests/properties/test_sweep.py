@@ -101,8 +101,8 @@ def test_what_is_written_past_the_product_ends_on_the_platform(
 
 def test_the_words_of_the_search_are_written_again_where_they_are_wrong(box, workspace, stock):
     words = list(Property.objects.order_by("pk").values_list("search", flat=True))
-    assert words[2] == "#r3 #1003 r 3 house"
-    Property.objects.filter(pk__in=[stock[2].pk, stock[4].pk]).update(search="bern")
+    assert words[2] == " #r3 #1003 r 3 house"
+    Property.objects.filter(pk__in=[stock[2].pk, stock[4].pk]).update(search=" bern")
     check = swept(workspace, chunk=2)
     assert list(Property.objects.order_by("pk").values_list("search", flat=True)) == words
     assert (check.compared, check.differing) == (5, 0)
@@ -139,7 +139,7 @@ def test_what_is_due_or_waits_for_a_person_is_left_alone(box, workspace, stock, 
     later = now() + timedelta(hours=1)
     Property.objects.filter(pk=stock[2].pk).update(desired={"title": "x"}, due_at=later)
     Property.objects.filter(pk=stock[3].pk).update(
-        problem={"REFUSED": {"": "no"}}, desired={}, search="#r4 #1004"
+        problem={"REFUSED": {"": "no"}}, desired={}, search=" #r4 #1004"
     )
     before = list(Property.objects.order_by("pk").values())
     check = swept(workspace)

@@ -20,7 +20,7 @@ def document(number: int) -> dict:
 
 
 def words(number: int) -> str:
-    return f"#r{number} #p{number} seestrasse {number} zurich r"
+    return f" #r{number} #p{number} seestrasse {number} zurich r"
 
 
 def killed_at(reference: str):
@@ -62,12 +62,12 @@ def test_an_upgrade_that_was_interrupted_goes_on_until_each_row_has_its_words(
 def test_a_row_that_was_edited_meanwhile_keeps_its_words(workspace):
     for number in range(4):
         Property.objects.create(workspace=workspace, desired=document(number))
-    Property.objects.filter(search__word="1").update(search="edited")
+    Property.objects.filter(search__word="1").update(search=" edited")
     Property.objects.filter(search__word="2").update(search="")
     Property.objects.filter(search__word="3").update(search="")
     apps = MigrationLoader(connection).project_state(("properties", "0011_search_text")).apps
     for _ in range(2):
         filling.fill(apps, None)
         found = list(Property.objects.order_by("pk").values_list("search", flat=True))
-        texts = [f"#r{n} seestrasse {n} zurich r" for n in range(4)]
-        assert found == [texts[0], "edited", *texts[2:]]
+        texts = [f" #r{n} seestrasse {n} zurich r" for n in range(4)]
+        assert found == [texts[0], " edited", *texts[2:]]

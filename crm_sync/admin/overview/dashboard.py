@@ -76,6 +76,11 @@ def keyboard(_: HttpRequest) -> str:
     return static("crm_sync/keyboard.js")
 
 
+def palette(_: HttpRequest) -> str:
+    """Return the address of the script of the search for everything."""
+    return static("crm_sync/palette.js")
+
+
 def favicon(_: HttpRequest) -> str:
     """Return the address of the icon that a browser shows in its tab."""
     return static("crm_sync/favicon.svg")

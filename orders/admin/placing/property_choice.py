@@ -14,7 +14,7 @@ from crm_sync.security.access import within
 from crm_sync.text import whole
 from orders.admin.placing import draft_pages
 from properties.models import Property
-from properties.models.search_column import matching
+from properties.models.search_column import search
 
 FOUND = 20  # properties on one page of search results
 LAST = 9_999  # the last page of search results
@@ -83,7 +83,7 @@ def search_view(request: HttpRequest) -> JsonResponse:
     number = whole(request.GET.get("page", "")) or 1
     first = (min(number, LAST) - 1) * FOUND
     mine = within(request.user, Property.objects.all())
-    rows = mine.filter(matching(term)) if term else mine
+    rows = search(mine, term) if term else mine
     columns = ("pk", "object_reference_id", "platform_id", "title", "locality", "workspace__slug")
     found = list(
         rows.order_by("object_reference_id", "pk").values_list(*columns)[first : first + FOUND + 1]

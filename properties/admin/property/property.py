@@ -36,7 +36,7 @@ from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
-from properties.models.search_column import matching
+from properties.models.search_column import search
 from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
@@ -101,7 +101,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Return the rows that have all words of the search, and that none is there twice."""
-        return (queryset.filter(matching(search_term)) if search_term else queryset), False
+        return (search(queryset, search_term) if search_term else queryset), False
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Add the pictures of all rows of the page at one time."""

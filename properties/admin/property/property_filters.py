@@ -12,7 +12,7 @@ from crm_sync.security.access import within
 from properties.catalog import FIELDS, label
 from properties.forms.input_values import choice_name
 from properties.models import Property
-from properties.models.property import ProblemKind, SyncState
+from properties.models.property import OUT_OF_STEP, ProblemKind, SyncState
 
 MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 
@@ -32,7 +32,9 @@ class ProblemFilter(DropdownFilter):
     parameter_name = "problem"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        mine = within(request.user, Property.objects.exclude(problem={}))
+        # Along the index of the few rows, before any index of the workspace.
+        few = Property.objects.filter(OUT_OF_STEP).exclude(problem={}).values("pk")
+        mine = within(request.user, Property.objects.filter(pk__in=few))
         some = mine.order_by("-pk").values_list("problem", flat=True)
         counts = Counter(
             path
