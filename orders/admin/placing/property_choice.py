@@ -41,7 +41,7 @@ class StartForm(forms.Form):
     property = forms.ModelChoiceField(
         Property.objects.none(),
         widget=PropertyWidget,
-        help_text="Search by address, title, reference, owner, contact or phone.",
+        help_text="Search by address, reference, title, name or phone.",
         error_messages={"required": "Choose a property."},
     )
 

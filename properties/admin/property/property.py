@@ -40,7 +40,7 @@ from properties.models.search_column import search
 from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
-SEARCHED = "Address, title, reference, platform id, owner, contact or phone"
+SEARCHED = "Address, reference, title, name or phone"
 
 
 def _titled(row: Any) -> SafeString | str:
