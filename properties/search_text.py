@@ -60,27 +60,29 @@ def folded(text: str) -> str:
     return _SEPARATORS.sub(" ", _UMLAUT.sub(r"\1", bare)).strip()
 
 
-def search_text(document: Mapping[str, Any], *references: str | None) -> str:
+def search_text(
+    document: Mapping[str, Any], reference: str | None = None, platform_id: str | None = None
+) -> str:
     """Return the words by which a property is found: each once, with one space between them.
 
     Args:
         document: the desired values.
-        references: further names of the property, such as its id on the platform.
+        reference: ours, which the document of a property that was never read does not have.
+        platform_id: it is found as a whole, because a part of it says nothing to anybody.
     """
     words: dict[str, None] = {}
-    for word in _words(document, references):
+    for word in _words(document, reference or "", platform_id or ""):
         words.setdefault(word[:LONGEST])
     text = " ".join(words)
     return text if len(text) <= LIMIT else text[: text.rindex(" ", 0, LIMIT + 1)]
 
 
-def _words(document: Mapping[str, Any], references: Iterable[str | None]) -> Iterator[str]:
-    named = [*references, *(_at(document, path) for path in _REFERENCES)]
-    for reference in named:
-        yield from _whole(reference or "")
+def _words(document: Mapping[str, Any], reference: str, platform_id: str) -> Iterator[str]:
+    references = [reference, *(_at(document, path) for path in _REFERENCES)]
+    for name in (*references, platform_id):
+        yield from _whole(name)
     texts = [_at(document, f"address.{name}") for name in _ADDRESS]
-    texts += [_at(document, name) for name in _REFERENCES]
-    texts += [_at(document, name) for name in ("title", *_NAMES)]
+    texts += [*references, *(_at(document, name) for name in ("title", *_NAMES))]
     for text in texts:
         yield from folded(text).split()
     for path in _PHONES:

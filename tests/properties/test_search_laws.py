@@ -98,7 +98,7 @@ def test_the_words_of_a_property_are_bounded_and_folded(title, street, name):
     ],
 )
 def test_a_property_is_found_by(query):
-    assert is_found(query, HOUSE, "9f1c22d0-77aa-4c1e-8f00-0123456789ab")
+    assert is_found(query, HOUSE, "ZH-2010", "9f1c22d0-77aa-4c1e-8f00-0123456789ab")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_property_is_found_by(query):
     ],
 )
 def test_a_property_is_not_found_by(query):
-    assert not is_found(query, HOUSE, "9f1c22d0-77aa-4c1e-8f00-0123456789ab")
+    assert not is_found(query, HOUSE, "ZH-2010", "9f1c22d0-77aa-4c1e-8f00-0123456789ab")
 
 
 def test_a_document_of_any_shape_has_words():
