@@ -20,24 +20,27 @@ MOST = 12  # words of a query; further ones are not searched
 # A word that begins with one of these is a phone, or a whole reference. No text has such words.
 PHONE, WHOLE = "+", "#"
 
-_ADDRESS = ("street", "streetNumber", "streetAddition", "postalCode", "locality")
 _REFERENCES = (
     *("objectReferenceId", "displayReferenceId", "projectReferenceId", "houseReferenceId"),
     "is24Id",
 )
-_NAMES = (
-    *("owner.companyName", "owner.givenName", "owner.familyName"),
-    *("seller.organization.legalName", "seller.organization.brand"),
-    *(
-        f"seller.{who}.{name}"
-        for who in ("contactPerson", "visitPerson")
-        for name in ("givenName", "familyName")
+_PEOPLE = ("givenName", "familyName")
+Steps = tuple[str, ...]
+# The members, by the path of their object.
+_TEXTS = (
+    (
+        ("address",),
+        ("street", "streetNumber", "streetAddition", "postalCode", "locality"),
     ),
+    ((), ("title",)),
+    (("owner",), ("companyName", *_PEOPLE)),
+    (("seller", "organization"), ("legalName", "brand")),
+    (("seller", "contactPerson"), _PEOPLE),
+    (("seller", "visitPerson"), _PEOPLE),
 )
 _PHONES = tuple(
-    f"seller.{who}.{name}"
+    (("seller", who), ("phone", "mobile"))
     for who in ("organization", "contactPerson", "visitPerson")
-    for name in ("phone", "mobile")
 )
 
 # Letters that Unicode does not decompose.
@@ -45,7 +48,9 @@ _LETTERS = str.maketrans(
     {"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "\u0131": "i"}
 )
 _UMLAUT = re.compile(r"([aou])e+")
+_OTHERS = re.compile(r"[^\x00-\x7f]+")
 _SEPARATORS = re.compile(r"[\W_]+")
+_NO_DIGITS = re.compile(r"\D+")
 _TRUNK = re.compile(r"\(0\)")
 _NUMBERS = re.compile(r"[\d\s()+/.-]+")
 _SHORTEST_PHONE = 6  # digits of a query that may be a phone
@@ -55,9 +60,17 @@ _LONGEST_PHONE = 15  # E.164
 
 def folded(text: str) -> str:
     """Return the words of a text, folded, with one space between them."""
-    flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    bare = "".join(one for one in flat if not unicodedata.combining(one)).translate(_LETTERS)
+    bare = text.lower() if text.isascii() else _bare(text)
     return _SEPARATORS.sub(" ", _UMLAUT.sub(r"\1", bare)).strip()
+
+
+def _bare(text: str) -> str:
+    flat = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return _OTHERS.sub(_unmarked, flat).translate(_LETTERS)
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    return "".join(one for one in found[0] if not unicodedata.combining(one))
 
 
 def search_text(
@@ -78,22 +91,24 @@ def search_text(
 
 
 def _words(document: Mapping[str, Any], reference: str, platform_id: str) -> Iterator[str]:
-    references = [reference, *(_at(document, path) for path in _REFERENCES)]
-    for name in (*references, platform_id):
+    references = [reference, *_values(document, (((), _REFERENCES),))]
+    for name in filter(None, (*references, platform_id)):
         yield from _whole(name)
-    texts = [_at(document, f"address.{name}") for name in _ADDRESS]
-    texts += [*references, *(_at(document, name) for name in ("title", *_NAMES))]
-    for text in texts:
-        yield from folded(text).split()
-    for path in _PHONES:
-        yield from _tails(_at(document, path))
+    texts = (*references, *_values(document, _TEXTS))
+    yield from folded("\n".join(texts)).split()  # once, because a feed writes many properties
+    for phone in _values(document, _PHONES):
+        yield from _tails(phone)
 
 
-def _at(document: Mapping[str, Any], path: str) -> str:
-    value: Any = document
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return plain(value)
+def _values(document: Mapping[str, Any], of: Iterable[tuple[Steps, Steps]]) -> Iterator[str]:
+    for path, names in of:
+        found: Any = document
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            for name in names:
+                if value := found.get(name):
+                    yield value if isinstance(value, str) else plain(value)
 
 
 def _whole(reference: str) -> Iterator[str]:
@@ -103,7 +118,8 @@ def _whole(reference: str) -> Iterator[str]:
 
 def _digits(text: str) -> str:
     """Return the digits of a phone without those that only some people write: 00 and 0."""
-    return "".join(str(int(one)) for one in _TRUNK.sub("", text) if one.isdecimal()).lstrip("0")
+    digits = _NO_DIGITS.sub("", _TRUNK.sub("", text))
+    return (digits if digits.isascii() else "".join(str(int(one)) for one in digits)).lstrip("0")
 
 
 def _numbers(text: str) -> Iterator[str]:
