@@ -119,10 +119,15 @@ def _people(request: HttpRequest, query: str) -> Iterator[Hit]:
 
 
 def _screens(request: HttpRequest, query: str) -> Iterator[Hit]:
-    """Yield the screens of the sidebar whose name has words that begin with all of the query."""
+    """Yield the screens and tabs whose name has words that begin with all of the query."""
     wanted = folded(query).split()
-    for group in admin.site.get_sidebar_list(request):  # type: ignore[attr-defined] # unfold's site
-        for item in group["items"]:
-            words = folded(str(item["title"])).split()
-            if wanted and all(any(one.startswith(word) for one in words) for word in wanted):
-                yield Hit(item["title"], "Screen", item["link"], item["icon"])
+    site: Any = admin.site  # unfold's
+    groups = (*site.get_sidebar_list(request), *site.get_tabs_list(request))
+    screens: dict[str, Hit] = {}
+    for item in (item for group in groups for item in group["items"]):
+        title, link = str(item["title"]), str(item["link"])
+        screens.setdefault(link, Hit(title, "Screen", link, item.get("icon", "tab")))
+    for hit in screens.values():
+        words = folded(hit.title).split()
+        if wanted and all(any(one.startswith(word) for one in words) for word in wanted):
+            yield hit

@@ -139,7 +139,7 @@ def test_what_is_due_or_waits_for_a_person_is_left_alone(box, workspace, stock, 
     later = now() + timedelta(hours=1)
     Property.objects.filter(pk=stock[2].pk).update(desired={"title": "x"}, due_at=later)
     Property.objects.filter(pk=stock[3].pk).update(
-        problem={"REFUSED": {"": "no"}}, desired={}, search=" #r4 #1004"
+        problem={"REFUSED": {"": "no"}}, desired={}, search=" #r4 #1004 r 4"
     )
     before = list(Property.objects.order_by("pk").values())
     check = swept(workspace)

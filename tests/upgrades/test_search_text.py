@@ -10,8 +10,8 @@ from django.db.migrations.loader import MigrationLoader
 from properties.models import Property
 from properties.models.search_column import text_of
 
-BEFORE = "0009_problems_with_their_kind"
-filling = importlib.import_module("properties.migrations.0011_search_text")
+BEFORE = "0010_held"
+filling = importlib.import_module("properties.migrations.0012_search_text")
 
 
 def document(number: int) -> dict:
@@ -20,7 +20,7 @@ def document(number: int) -> dict:
 
 
 def words(number: int) -> str:
-    return f" #r{number} #p{number} seestrasse {number} zurich r"
+    return f" #r{number} #p{number} r {number} seestrasse zurich"
 
 
 def killed_at(reference: str):
@@ -65,9 +65,9 @@ def test_a_row_that_was_edited_meanwhile_keeps_its_words(workspace):
     Property.objects.filter(search__word="1").update(search=" edited")
     Property.objects.filter(search__word="2").update(search="")
     Property.objects.filter(search__word="3").update(search="")
-    apps = MigrationLoader(connection).project_state(("properties", "0011_search_text")).apps
+    apps = MigrationLoader(connection).project_state(("properties", "0012_search_text")).apps
     for _ in range(2):
         filling.fill(apps, None)
         found = list(Property.objects.order_by("pk").values_list("search", flat=True))
-        texts = [f" #r{n} seestrasse {n} zurich r" for n in range(4)]
+        texts = [f" #r{n} r {n} seestrasse zurich" for n in range(4)]
         assert found == [texts[0], " edited", *texts[2:]]

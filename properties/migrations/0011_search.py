@@ -1,4 +1,4 @@
-"""The words by which a property is found; 0011 fills them for the rows that are there."""
+"""The words by which a property is found; 0012 fills them for the rows that are there."""
 
 from django.db import migrations
 
@@ -6,7 +6,7 @@ from properties.models.search_column import SearchField, SearchIndex
 
 
 class Migration(migrations.Migration):
-    dependencies = [("properties", "0009_problems_with_their_kind")]
+    dependencies = [("properties", "0010_held")]
 
     operations = [
         migrations.AddField(

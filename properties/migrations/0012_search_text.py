@@ -27,6 +27,6 @@ def fill(apps: Any, _: Any) -> None:
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("properties", "0010_search")]
+    dependencies = [("properties", "0011_search")]
 
     operations = [migrations.RunPython(fill, migrations.RunPython.noop)]
