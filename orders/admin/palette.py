@@ -16,9 +16,9 @@ from django.urls import reverse
 
 from crm_sync.admin.ui.cells import list_of, shortened
 from crm_sync.security.access import sees_several, within
-from orders.calendar.ics import place
 from orders.models import Order, PlatformUser
 from orders.models.statuses import OrderStatus, shown
+from properties.domain.headline import one_line
 from properties.models import Property
 from properties.models.search_column import search
 from properties.search_text import folded
@@ -87,8 +87,7 @@ def _properties(request: HttpRequest, query: str) -> list[dict[str, Any]]:
 
 def _property_hit(row: dict[str, Any], request: HttpRequest) -> Hit:
     name = row["object_reference_id"] or row["platform_id"]
-    address = row["desired__address"]
-    where = place(address) if isinstance(address, dict) else ""
+    where = one_line(row["desired__address"])
     title = _joined(name, where or shortened(row["title"] or "", 60))
     said = _joined("Property", shortened(row["title"] or "", 60) if where else "")
     link = _page("properties_property", row["pk"])

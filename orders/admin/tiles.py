@@ -10,7 +10,6 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import counted
-from orders.calendar.ics import place
 from orders.mirror import agent_lists
 from orders.models import (
     Assignment,
@@ -22,6 +21,7 @@ from orders.models import (
     UserList,
 )
 from orders.models.statuses import ORDER_TERMINAL
+from properties.domain.headline import one_line
 
 
 def tiles(person: Person) -> list[Tile]:
@@ -107,8 +107,7 @@ def _reason(assignment: Assignment) -> str:
 def _named(order: Order) -> str:
     """Return the address of the property and the order, or only the order."""
     mirror = order.real_estate_property
-    address = mirror.desired.get("address") if mirror else None
-    where = place(address) if isinstance(address, dict) else ""
+    where = one_line(mirror.desired.get("address")) if mirror else ""
     return f"{where} ({order})" if where else str(order)
 
 

@@ -16,12 +16,13 @@ from crm_sync.admin.ui.cells import badge, link, list_of, moment, page_at
 from crm_sync.security.access import within
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar.appointments import Appointment, appointments
-from orders.calendar.ics import place, what
+from orders.calendar.ics import what
 from orders.mirror.agent_lists import beginning
 from orders.models import Placement
 from orders.models.placement import OPEN_STATES
 from orders.models.statuses import AssignmentStatus, shown
 from orders.people.preferences import settings_of
+from properties.domain.headline import one_line
 
 SHOWN = 10
 
@@ -72,7 +73,7 @@ def _drafts(person: User) -> list[dict[str, Any]]:
 
 def _appointment(one: Appointment, today: Any, now: datetime) -> dict[str, Any]:
     at = timezone.localtime(one.at)
-    where = place(one.address) or one.title or one.reference or f"Order {one.order}"
+    where = one_line(one.address) or one.title or one.reference or f"Order {one.order}"
     return {
         "day": "Today" if at.date() == today else "Tomorrow",
         "time": f"{at:%H:%M}",
@@ -87,9 +88,8 @@ def _appointment(one: Appointment, today: Any, now: datetime) -> dict[str, Any]:
 
 
 def _draft(row: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    address = row["address"] if isinstance(row["address"], dict) else {}
     return {
-        "where": place(address) or row["title"] or row["reference"],
+        "where": one_line(row["address"]) or row["title"] or row["reference"],
         "state": Placement.State(row["state"]).label,
         "began": moment(row["created_at"], now),
         "page": page_at("orders.placement", row["pk"]),

@@ -1,12 +1,12 @@
 """Pure: appointments as a file for calendar programs (RFC 5545)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any
 
 from orders.calendar.appointments import Appointment
 from orders.models.statuses import AssignmentStatus, shown
+from properties.domain.headline import one_line
 
 LENGTH = timedelta(hours=1)  # the platform does not report a duration (§6.3)
 FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentStatus.DELIVERED}
@@ -40,7 +40,7 @@ def calendar(
         event.add("dtstart", one.at)
         event.add("dtend", one.at + LENGTH)
         event.add("summary", _text(f"{what(one)}: {one.title or one.reference or one.order}"))
-        if where := place(one.address):
+        if where := one_line(one.address):
             event.add("location", _text(where))
         event.add("description", _text(_description(one)))
         event.add("status", "CONFIRMED" if one.status in FIXED else "TENTATIVE")
@@ -53,13 +53,6 @@ def calendar(
 def what(one: Appointment) -> str:
     """Return the products in words: "Ground photo, Floor plan"."""
     return ", ".join(name.replace("_", " ").capitalize() for name in one.products) or "Appointment"
-
-
-def place(address: Mapping[str, Any]) -> str:
-    """Return the address of a property on one line, or ""."""
-    lines = (("street", "streetNumber"), ("postalCode", "locality"))
-    said = (" ".join(str(address[name]) for name in line if address.get(name)) for line in lines)
-    return ", ".join(filter(None, said))
 
 
 def _description(one: Appointment) -> str:

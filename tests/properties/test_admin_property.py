@@ -63,9 +63,9 @@ def test_the_list_takes_the_same_queries_for_1_row_and_for_many(admin_client, fl
     with CaptureQueriesContext(connection) as queries:
         assert len(listed(admin_client)) == ROWS
     about_us = [query for query in queries if "properties_" in query["sql"]]
-    # Fields with a problem, how many, the page, its newest pictures; in the sidebar, the
-    # number of conflicts.
-    assert (len(queries), len(about_us)) == (for_one, 5)
+    # Fields with a problem, how many, the page, its newest pictures, its addresses and prices; in
+    # the sidebar, the number of conflicts.
+    assert (len(queries), len(about_us)) == (for_one, 6)
     assert [query for query in queries if "fixed_token" in query["sql"]] == []  # S5
     assert [query for query in about_us if '"observed"' in query["sql"]] == []
 
@@ -133,6 +133,7 @@ def test_each_state_has_its_badge(admin_client, main):
         "NEVER_PUSHED": {"due_at": None},
         "PENDING": {"due_at": now(), "platform_id": "2"},
         "PUSHING": {"due_at": now(), **leased},
+        "HELD": {"due_at": now() + timedelta(hours=1), "wait_reason": "HELD", "platform_id": "3"},
     } | {
         kind: {"problem": {kind: {"": "why"}}, "due_at": None, "platform_id": kind}
         for kind in ("CONFLICT", "REFUSED", "DIFFERS", "CANNOT_CLEAR", "GONE", "DUPLICATE")

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines
+from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -32,6 +32,7 @@ from properties.admin.property.property_filters import ProblemFilter, StateFilte
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.catalog import label
+from properties.domain import headline
 from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
@@ -62,7 +63,16 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         ("manage.py pull_properties main", "manage.py import_properties main stock.xml"),
     )
     change_form_template = "properties/change_form.html"
-    list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")
+    list_display = (
+        "reference",
+        "shown_title",
+        "place",
+        "kind",
+        "price",
+        "state",
+        "waiting",
+        "pushed",
+    )
     list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
     list_filter_submit = True
     list_per_page = ROWS
@@ -107,6 +117,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         """Add the pictures of all rows of the page at one time."""
         page = super().get_changelist_instance(request)
         _give_pictures(page.result_list, request.user)
+        _give_headlines(page.result_list)
         return page
 
     reference = column(
@@ -117,10 +128,13 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     shown_title = column("Title", _titled, "title")
     kind = column(
         "Type",
-        lambda row: choice_name(row.property_type) if row.property_type else EMPTY,
+        lambda row: (
+            two_lines(choice_name(row.property_type), row.rooms) if row.property_type else EMPTY
+        ),
         "property_type",
     )
-    place = column("Locality", lambda row: shortened(row.locality or "", 40), "locality")
+    place = column("Address", lambda row: _lines(row.address), "locality")
+    price = column("Price", lambda row: _lines(row.price))
     state = column("Sync", lambda row: state_badge(row.sync_state), "sync_state")
 
     @display(description="Waits for a person")
@@ -272,6 +286,26 @@ def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
         return offered.run(request, queryset)
 
     return run
+
+
+def _lines(texts: tuple[str, str]) -> SafeString | str:
+    """Show one or two texts, each on a line."""
+    first, *rest = [unbroken(shortened(text, 40)) for text in texts if text] or [SafeString(EMPTY)]
+    return two_lines(first, rest[0]) if rest else first
+
+
+def _give_headlines(rows: Iterable[Any]) -> None:
+    """Set `address`, `price` and `rooms` of each row of a page, in one query."""
+    parts = ("address", "prices", "offerType", "numberOfRooms")
+    found = Property.objects.filter(pk__in=[row.pk for row in rows])
+    paths = {f"desired__{part}": part for part in parts}
+    documents = {row["pk"]: row for row in found.values("pk", *paths)}
+    for row in rows:
+        part = {name: documents[row.pk][path] for path, name in paths.items()}
+        row.address = headline.address_lines(part["address"])
+        row.price = headline.price(part["prices"], part["offerType"])
+        rooms = part["numberOfRooms"]
+        row.rooms = f"{rooms} rooms" if rooms else ""
 
 
 def _give_pictures(rows: Iterable[Any], user: Any) -> None:

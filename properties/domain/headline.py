@@ -1,0 +1,59 @@
+"""What a list shows of a property besides its name: its address, its price and its rooms."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+PER = {"DAY": "a day", "WEEK": "a week", "MONTH": "a month", "YEAR": "a year"}
+AMOUNTS = {"rent": ("gross", "net"), "buy": ("price",)}  # the first there is
+REFERRING = {"M2": "per m²", "KM2": "per km²"}
+
+
+def address_lines(address: object) -> tuple[str, str]:
+    """Return street with number, and postal code with locality, of an address; "" for none."""
+    if not isinstance(address, Mapping):
+        return "", ""
+    return (
+        _joined(address.get("street"), address.get("streetNumber")),
+        _joined(address.get("postalCode"), address.get("locality")),
+    )
+
+
+def one_line(address: object) -> str:
+    """Return the address on one line, or ""."""
+    return ", ".join(filter(None, address_lines(address)))
+
+
+def price(prices: object, offer_type: object) -> tuple[str, str]:
+    """Return the price of the offer, such as ("CHF 2,450", "a month, net"); ("", "") for none.
+
+    Args:
+        prices: the `prices` of a document, of any shape.
+        offer_type: BUY or RENT; with any other value the first price there is.
+    """
+    found = prices if isinstance(prices, Mapping) else {}
+    currency = found.get("currency")
+    for kind in {"BUY": ("buy",), "RENT": ("rent",)}.get(str(offer_type), ("buy", "rent")):
+        part = found.get(kind)
+        name = next((one for one in AMOUNTS[kind] if _is_amount(part, one)), None)
+        if isinstance(part, Mapping) and name:
+            said = (
+                PER.get(str(part.get("interval")), ""),
+                REFERRING.get(str(part.get("referring")), ""),
+                "net" if name == "net" else "",
+            )
+            return _joined(currency, grouped(part[name])), ", ".join(filter(None, said))
+    return "", ""
+
+
+def grouped(value: float) -> str:
+    """Return a number with its thousands apart: "1,250,000", "2,450.5"."""
+    return f"{Decimal(str(value)):,f}"
+
+
+def _is_amount(part: object, name: str) -> bool:
+    value = part.get(name) if isinstance(part, Mapping) else None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _joined(*parts: object) -> str:
+    return " ".join(str(part) for part in parts if part)
