@@ -82,6 +82,10 @@ ELSEWHERE = {
         "properties/feeds/test_imports_columns.py",
         "test_what_a_person_says_is_kept_with_a_new_sender_and_imported",
     ),
+    "crm_sync_workspace_pause": (
+        "crm_sync/test_admin_pause.py",
+        "test_a_workspace_is_paused_and_resumed_on_its_tab",
+    ),
     "orders_order_cancel": CANCELLED,
     "orders_order_reschedule": CANCELLED,
     "orders_placement_choose": TAKEN_BACK,

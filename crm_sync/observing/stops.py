@@ -15,7 +15,7 @@ REFUSED = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS
 
 
 @dataclass(frozen=True)
-class Stop:
+class Halt:
     """Why some or all work of a workspace stands still, for people.
 
     Attributes:
@@ -36,12 +36,12 @@ class Stop:
     is_watched: bool = False
 
 
-def stops(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+def stops(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
     """Return the stops of these workspaces, or of all for None. Two queries, and no secret (S5)."""
     return [*holds(workspaces, now), *_by_platform(workspaces, now)]
 
 
-def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
     """Return what people hold. One query."""
     found = []
     for group in grouped(active_holds(workspaces, now)):
@@ -55,12 +55,12 @@ def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
             text = f"{group.work.capitalize()} of {slug}: held by {one.who or 'a person'}"
             effect, remedy = f"{one.reason.rstrip('.')}.", "Resume it on the tab Pause."
         is_watched = one.cause == HoldCause.WATCH_ONLY
-        stop = Stop(one.workspace_id, slug, text, effect, remedy, True, one.until)
+        stop = Halt(one.workspace_id, slug, text, effect, remedy, True, one.until)
         found.append(replace(stop, is_watched=is_watched))
     return found
 
 
-def _by_platform(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
+def _by_platform(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
     rows = Workspace.objects.filter(Q(paused_until__gt=now) | ~Q(problem=""))
     mine = rows if workspaces is None else rows.filter(pk__in=workspaces)
     found = []
@@ -72,5 +72,5 @@ def _by_platform(workspaces: Sequence[int] | None, now: datetime) -> list[Stop]:
             until = one.paused_until if is_paused and not is_refused else None
             tone = "danger" if is_refused else "warning"
             effect = told.sentence or "The platform asked for a pause."
-            found.append(Stop(one.pk, one.slug, text, effect, told.remedy, False, until, tone))
+            found.append(Halt(one.pk, one.slug, text, effect, told.remedy, False, until, tone))
     return found
