@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db.models import F, Max, OuterRef, QuerySet, Subquery
+from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,12 +14,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
+from crm_sync.admin.ui.cells import EMPTY, badge, local_day, moment, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay, say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
+from crm_sync.security.access import within
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
@@ -34,6 +35,9 @@ from orders.mirror.agent_lists import note_look
 from orders.models import Assignment, Order, StatusChange
 from orders.models.statuses import ASSIGNMENT_TERMINAL
 from orders.reads import poller
+from properties.domain.headline import one_line
+from properties.models import Property
+from properties.models.search_column import search
 
 MOST_BADGES = 3  # assignments shown in a row of the list
 
@@ -55,7 +59,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         *("platform_id", "object_reference_id", "real_estate_property__title"),
         *("user__name", "user__user_reference_id"),
     )
-    search_help_text = "Order, reference, title or who ordered"
+    search_help_text = "Order, address, reference or who ordered"
     ordering = ("-created_at", "-pk")
     actions = ("read_again",)
 
@@ -71,9 +75,22 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         return orders.annotate(
             **PAUSE,
             title=F("real_estate_property__title"),
-            locality=F("real_estate_property__locality"),
+            address=F("real_estate_property__desired__address"),
             last_event_at=Subquery(last),
         ).prefetch_related("assignments", "user")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
+        """Find an order also by all that its property is found by, such as its address."""
+        found, is_many = super().get_search_results(request, queryset, search_term)
+        if not search_term:
+            return found, is_many
+        mine = search(within(request.user, Property.objects.all()), search_term)
+        both = queryset.filter(
+            Q(pk__in=found.order_by().values("pk")) | Q(real_estate_property__in=mine.values("pk"))
+        )
+        return both, False
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -92,10 +109,11 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="property", ordering="title")
     def property_(self, order: Any) -> SafeString | str:
-        """Show the title and the locality once we know the property."""
+        """Show address and title once we know the property."""
         if order.real_estate_property_id is None:
             return badge("Not ours")
-        return two_lines(shortened(order.title or "No title", 40), order.locality)
+        lines = [shortened(text, 40) for text in (one_line(order.address), order.title) if text]
+        return two_lines(*(lines or ["No title"]), *[""] * (2 - max(1, len(lines))))
 
     who = column("ordered by", lambda row: who_lines(row.who), "user__name")
 
@@ -115,13 +133,21 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="appointment")
     def appointment(self, order: Order) -> SafeString | str:
-        """Show the earliest appointment of an assignment that has not ended or been withdrawn."""
+        """Show the earliest appointment of an assignment that has not ended or been withdrawn.
+
+        One that is over although the assignment has not ended is marked.
+        """
         moments = [
             one.scheduled_at
             for one in order.assignments.all()
             if one.scheduled_at and not one.withdrawn_at and one.status not in ASSIGNMENT_TERMINAL
         ]
-        return moment(min(moments, default=None), timezone.now())
+        if not moments:
+            return EMPTY
+        at, now = min(moments), timezone.now()
+        there = timezone.localtime(at)
+        since = badge("Past, not done", "warning") if at < now else moment(at, now)
+        return two_lines(unbroken(f"{local_day(there)}, {there:%H:%M}"), since)
 
     last_event = moment_column("last event", "last_event_at")  # by the platform's clock
 

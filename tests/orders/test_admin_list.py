@@ -7,6 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
+from crm_sync.admin.ui.cells import local_day
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Property
 from tests.crm_sync.admin_pages import (
@@ -73,6 +74,22 @@ def test_an_appointment_that_the_platform_withdrew_is_not_in_the_list(main, boss
     assert ("in 3 h" in text, "in 5 h" in text) == (False, True)
 
 
+def test_an_appointment_has_its_time_and_one_that_is_over_is_marked(main, boss):
+    order = make_order(main)
+    for name, hours in (("soon", 3), ("later", 30)):
+        at = timezone.now() + timedelta(hours=hours, minutes=1)
+        make_assignment(order, name, scheduled_at=at)
+    soon = Assignment.objects.get(platform_id="soon")
+    there = timezone.localtime(soon.scheduled_at)
+    text = boss.get(LIST).text
+    assert f"{local_day(there)}, {there:%H:%M}" in text
+    assert ("in 3 h" in text, "Past, not done" in text) == (True, False)
+    Assignment.objects.filter(pk=soon.pk).update(scheduled_at=timezone.now() - timedelta(hours=1))
+    assert "Past, not done" in boss.get(LIST).text
+    Assignment.objects.filter(pk=soon.pk).update(status="DELIVERED")
+    assert "Past, not done" not in boss.get(LIST).text
+
+
 @pytest.mark.rule("3.1 values")
 @pytest.mark.parametrize(
     ("status", "badge"),
@@ -105,11 +122,18 @@ def test_every_status_has_its_colour_and_its_text(main, boss, status, badge):
         ("q=lake", ["open"]),
         ("q=R-1", ["open"]),
         ("q=done", ["done"]),
+        ("q=zurich+seestr", ["open"]),
+        ("q=seestr+bern", []),
     ],
 )
 def test_the_list_is_filtered_and_searched(main, boss, query, orders):
     home = Property.objects.create(
-        workspace=main, object_reference_id="R-1", desired={"title": "By the lake"}
+        workspace=main,
+        object_reference_id="R-1",
+        desired={
+            "title": "By the lake",
+            "address": {"street": "Seestrasse", "locality": "Zürich"},
+        },
     )
     is_open = make_order(main, "open", object_reference_id="R-1", real_estate_property=home)
     make_assignment(is_open, status="ACTION_REQUIRED")
