@@ -1,4 +1,4 @@
-"""The state of workers and beat on every page of the admin, and what is stopped (I34)."""
+"""Warnings on every page of the admin: no worker or no beat runs, and what is stopped (I34)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("crm_sync/ui/processes.html", takes_context=True)
 def processes(context: Context) -> dict[str, Any]:
-    """Show when they were last seen, or a clear warning if none is alive, and each stop.
+    """Show a clear warning if no worker or no beat is alive, and each stop.
 
     Stops are those of the workspaces that this person sees. Three queries at most.
     """
@@ -28,7 +28,6 @@ def processes(context: Context) -> dict[str, Any]:
     found = stops.stops(keys, now) if keys != [] else []
     is_listed = context.get("attention_has_reports")  # the overview lists them as stalled
     return {
-        "alive": [one for one in reports if not one.remedy],
         "missing": [] if is_listed else missing,
         "stops": [one for one in found if one.is_held or not is_listed],
         "runs_it": user.has_perm("crm_sync.view_workspace"),
