@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test processes browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -20,6 +20,10 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 # Three, since a third of the time is waiting: for processes that start, and for what is slow.
 test: .venv/development  ## run all tests but those in a browser or with real processes, on SQLite
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not processes and not browser and not chaos"
+
+coverage: .venv/development  ## run the same tests, and name the lines and branches that none of them runs
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --cov --cov-report=term \
+		-m "not processes and not browser and not chaos"
 
 processes: .venv/development  ## run the tests that start real processes: web, workers, beat, brokers, nginx
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "processes and not browser and not chaos"
