@@ -15,7 +15,9 @@ from crm_sync.text import plain
 
 LIMIT = 1_500  # characters of a property
 LONGEST = 60  # characters of a word
-MOST = 12  # words of a query; further ones are not searched
+# A longer query would find less than these, if anything.
+MOST = 12  # words of a query
+LONGEST_QUERY = 200  # characters
 
 # A word that begins with one of these is a phone, or a whole reference. No text has such words.
 PHONE, WHOLE = "+", "#"
@@ -142,6 +144,7 @@ def alternatives(query: str) -> list[list[str]]:
 
     Empty if the query has no letter and no digit: it finds nothing.
     """
+    query = query[:LONGEST_QUERY]
     words = folded(query).split()[:MOST]
     if not words:
         return []

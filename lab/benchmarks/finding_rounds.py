@@ -105,7 +105,12 @@ def searches(size: int) -> Iterator[tuple[str, str]]:
         "a word of none": "nirgends",
     }.items():
         yield what, f"{LIST}?{urlencode({'q': words})}"
-    yield "its address, as a choice", f"{CHOICE}?{urlencode({'term': 'ZH-' + str(size // 2 + 1)})}"
+    yield (
+        "its reference, as a choice",
+        f"{CHOICE}?{urlencode({'term': 'ZH-' + str(size // 2 + 1)})}",
+    )
+    yield "its reference, everywhere", f"{PALETTE}?{urlencode({'s': one['objectReferenceId']})}"
+    yield "a word of all, everywhere", f"{PALETTE}?{urlencode({'s': 'wohnung'})}"
     yield "a word of all, as a choice", f"{CHOICE}?{urlencode({'term': 'wohnung'})}"
 
 

@@ -21,10 +21,9 @@ from orders.models.statuses import OrderStatus, shown
 from properties.domain.headline import one_line
 from properties.models import Property
 from properties.models.search_column import search
-from properties.search_text import folded
+from properties.search_text import LONGEST_QUERY, folded
 
 MOST = 6  # rows of each kind
-LONGEST = 200  # characters of a query
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Hit:
 
 def search_view(request: HttpRequest) -> HttpResponse:
     """Return what has all words of the query, as a part of a page."""
-    query = request.GET.get("s", "").replace("\0", "").strip()[:LONGEST]
+    query = request.GET.get("s", "").replace("\0", "").strip()[:LONGEST_QUERY]
     hits = list(_hits(request, query)) if query else []
     return render(request, "orders/palette.html", {"hits": hits, "query": query})
 
