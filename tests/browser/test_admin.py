@@ -55,6 +55,29 @@ def remote(box, reference: str) -> dict:
     return next(p for p in found if p.get("objectReferenceId") == reference)
 
 
+def test_who_leaves_unsaved_work_is_asked_and_who_saves_is_not(visit, stock):
+    asked: list[str] = []
+    page = visit().log_in()
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    mine = Property.objects.get(object_reference_id="MH-1002")
+    address = reverse("admin:properties_property_change", args=[mine.pk])
+    page.goto(address)
+    page.fill("[name=title]", "House with a large garden")
+    orders = page.locator("#nav-sidebar-apps a:has(span:text-is('Orders'))")
+    orders.click()
+    page.wait_for_timeout(500)
+    assert (asked, page.url.partition("#")[0].endswith(address)) == (["beforeunload"], True)
+    page.click("button[name=_save]")
+    page.wait_for_url("**/admin/properties/property/")
+    assert asked == ["beforeunload"]
+    mine.refresh_from_db()
+    assert mine.desired["title"] == "House with a large garden"
+    page.goto(address)
+    orders.click()
+    page.wait_for_url("**/admin/orders/order/")
+    assert asked == ["beforeunload"]
+
+
 def test_an_agent_edits_a_property_and_it_reaches_the_platform(visit, box, stock, drain_all):
     window = visit()
     page = window.log_in()

@@ -58,7 +58,12 @@ TOO_LONG = re.compile(r"\d{19}")  # for an integer column
 if not TYPE_CHECKING:
 
     class ModelAdmin(unfold.ModelAdmin):
-        """An admin that rejects filter values that no column can hold, to avoid a 500."""
+        """An admin whose forms ask before they lose what somebody typed.
+
+        It rejects filter values that no column can hold, to avoid a 500.
+        """
+
+        warn_unsaved_form = True
 
         def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
             """Return whether a list may be filtered by a value. If not, Django answers 400."""
