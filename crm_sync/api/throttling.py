@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class TokenRate(BaseThrottle):
-    """Counts calls in whole minutes, with one atomic increment each."""
+    """Counts calls in whole minutes, with one atomic increment each (decision 26)."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Count a call. If the cache fails, allow the call and log it."""

@@ -1,25 +1,15 @@
 """The authenticator app of a person, with its key encrypted at rest (S5, S17)."""
 
-import time
 from base64 import b32encode
 from binascii import unhexlify
 from typing import Any
-from urllib.parse import quote, urlencode
 
-from django.conf import settings
 from django.db import models
 from django_otp.models import Device, DeviceManager, ThrottlingMixin, TimestampMixin
-from django_otp.oath import TOTP
-from django_otp.util import random_hex
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.plugins.otp_totp.models import default_key as new_key  # a migration's name for it
 
-from crm_sync.secrets import EncryptedTextField
-
-TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may be wrong
-
-
-def new_key() -> str:
-    """Return a new secret in hexadecimal, as long as RFC 4226 advises."""
-    return str(random_hex(20))
+from crm_sync.secrets import EncryptedTextField, SecretUnreadable
 
 
 class AppManager(DeviceManager):  # type: ignore[misc]
@@ -32,50 +22,35 @@ class AppManager(DeviceManager):  # type: ignore[misc]
 
 
 class AuthenticatorApp(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
-    """Like TOTPDevice of django-otp, whose column is too short for an encrypted key."""
+    """TOTPDevice of django-otp on a table of ours: its column is too short for an encrypted key."""
 
     key = EncryptedTextField(default=new_key, editable=False)
     drift = models.SmallIntegerField(default=0, editable=False)  # of the phone's clock, in steps
     last_t = models.BigIntegerField(default=-1, editable=False)  # so that each code works only once
 
     objects = AppManager()
+    step, t0, digits, tolerance = 30, 0, 6, 1  # all apps know these; the last is in steps
+    verify_token = TOTPDevice.verify_token
+    get_throttle_factor = TOTPDevice.get_throttle_factor
+    config_url = TOTPDevice.config_url  # the key as an address that an app reads from a QR code
+    _read_str_from_settings = TOTPDevice._read_str_from_settings
 
     class Meta:
         verbose_name = "second factor"
 
     @property
-    def secret(self) -> str:
-        """The key for the app, in base 32."""
-        return b32encode(unhexlify(self.key)).decode()
-
-    @property
-    def config_url(self) -> str:
-        """The key as an address that an app reads from a QR code."""
-        issuer = settings.OTP_TOTP_ISSUER.replace(":", "")
-        label = quote(f"{issuer}:{self.user.get_username()}")
-        return f"otpauth://totp/{label}?{urlencode({'secret': self.secret, 'issuer': issuer})}"
-
-    def verify_token(self, token: str) -> bool:
-        """Return whether a code is right, and use it up. A wrong code delays the next try.
+    def bin_key(self) -> bytes:
+        """The key.
 
         Raises:
-            SecretUnreadable: the key of the app cannot be decrypted.
+            SecretUnreadable: it cannot be decrypted, or is empty, as after `loaddata` (S5). Anybody
+                can compute the codes of an empty key.
         """
-        if not self.verify_is_allowed()[0]:
-            return False
-        totp = TOTP(unhexlify(self.key), drift=self.drift)
-        totp.time = time.time()
-        # An empty key, as after `loaddata` (S5), would let everybody in.
-        is_code = bool(self.key) and token.isdecimal()
-        if not (is_code and totp.verify(int(token), TOLERANCE, self.last_t + 1)):
-            self.throttle_increment()
-            return False
-        self.last_t, self.drift = totp.t(), totp.drift
-        self.throttle_reset(commit=False)
-        self.set_last_used_timestamp(commit=False)
-        self.save()
-        return True
+        if not self.key:
+            raise SecretUnreadable("the app has no key: it has to be set up again")
+        return unhexlify(self.key)
 
-    def get_throttle_factor(self) -> int:
-        """Return the seconds to wait after the first wrong code."""
-        return 1
+    @property
+    def secret(self) -> str:
+        """The key for the app, in base 32."""
+        return b32encode(self.bin_key).decode()

@@ -1173,9 +1173,9 @@ MUTANTS = (
     Mutant(
         "an app without a key opens to everybody (S5)",
         "crm_sync/models/second_factor.py",
-        "AuthenticatorApp.verify_token",
-        "bool(self.key)",
-        "True",
+        "AuthenticatorApp.bin_key",
+        "not self.key",
+        "False",
         (f"{SECOND_FACTOR}::test_an_app_whose_key_was_left_out_of_a_dump_opens_nothing",),
         (SQLITE,),
     ),

@@ -369,7 +369,7 @@ def test_what_is_stored_of_a_recovery_code_opens_nothing(secret, clock):
 def test_an_app_whose_key_was_left_out_of_a_dump_opens_nothing(secret, clock):
     clock.shift(30)
     AuthenticatorApp.objects.update(key="")
-    assert "This code is wrong" in enter(code=code("")).content.decode()
+    assert "cannot be read here any more" in enter(code=code("")).content.decode()
 
 
 def test_where_the_key_at_rest_is_lost_every_page_and_the_recovery_codes_still_open(

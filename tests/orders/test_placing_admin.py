@@ -411,13 +411,14 @@ def test_a_property_that_is_new_is_pushed_first_and_the_page_goes_on(
     box, workspace, agent, new_home, drain_all
 ):
     choose = agent.order(new_home)
-    text = agent.text(choose)
-    assert "This property is not on the platform yet. It is pushed first" in text
+    page = agent.client.get(choose).content.decode()
+    assert "This property is not on the platform yet. It is pushed first" in page
     assert Property.objects.get(pk=new_home.pk).due_at is not None
     progress = reverse("admin:orders_placement_progress", args=[only().pk])
-    assert agent.client.get(progress).json() == {"state": "push"}
+    assert f'data-follow="{progress}"' in page
+    assert b"data-next" not in agent.client.get(progress).content
     drain_all()
-    assert agent.client.get(progress).json() == {"state": "there"}
+    assert b"data-next" in agent.client.get(progress).content
     agent.client.post(choose, {"step": "load"})
     agent.place(agent.review(choose, **PHOTO_AND_PLAN))
     drain(workspace)
@@ -431,7 +432,8 @@ def test_a_property_that_the_platform_refuses_is_shown_with_its_problem(agent, n
     assert "NEW-1 is not on the platform: Title: is too long" in page
     assert f'href="{reverse("admin:properties_property_change", args=[new_home.pk])}"' in page
     progress = reverse("admin:orders_placement_progress", args=[only().pk])
-    assert agent.client.get(progress).json()["state"] == "refused"
+    assert b"data-next" in agent.client.get(progress).content
+    assert "data-follow" not in page
 
 
 # --- warnings ---

@@ -1,6 +1,7 @@
 /* A page that moves by itself. What bears `data-part` is asked for anew at the address in
    `data-follow`, and only what differs is written: what stays keeps its focus, its selection, its
-   scroll and whether it is folded. Nothing is asked while nobody looks. */
+   scroll and whether it is folded. Nothing is asked while nobody looks, nor after `data-finished` or
+   `data-next` has come: the latter is a link or a button, which is pressed. */
 (() => {
     "use strict";
 
@@ -70,7 +71,7 @@
         note.hidden = true;
         document.body.append(note);
         let pause = Number(box.dataset.every) || EVERY;
-        while (!document.querySelector("[data-finished]")) {
+        while (!document.querySelector("[data-finished], [data-next]")) {
             await new Promise((resolve) => setTimeout(resolve, pause));
             if (document.hidden) continue;
             pause = Number(box.dataset.every) || EVERY;
@@ -82,6 +83,7 @@
                 pause = AFTER_SILENCE;
             }
         }
+        document.querySelector("[data-next]")?.click();
     }
 
     document.addEventListener("DOMContentLoaded", () => {

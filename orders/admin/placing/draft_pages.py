@@ -10,8 +10,8 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -108,8 +108,7 @@ def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
         "form": form,
         "waits": is_new and not placement.problem,
         "is_refused": is_new,
-        "progress_url": reverse("admin:orders_placement_progress", args=[placement.pk]),
-        "state": push_state(property_),
+        "is_pushed_now": is_pushed_now(property_),
     }
     return page(admin, request, "orders/choose.html", context)
 
@@ -157,18 +156,17 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
     return HttpResponseRedirect(step_page(placement))
 
 
-def progress_view(request: HttpRequest, pk: int) -> JsonResponse:
-    """Return whether the property is on the platform yet, for the page that waits for it."""
-    answer = JsonResponse({"state": push_state(_placement(request, pk).real_estate_property)})
-    answer["Cache-Control"] = "no-store"
-    return answer
+def progress_view(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the part of the page that waits for a push, and goes on when the push is over."""
+    is_over = not is_pushed_now(_placement(request, pk).real_estate_property)
+    return render(request, "orders/push_live.html", {"is_over": is_over})
 
 
-def push_state(property_: Property | None) -> str:
-    """Return "there" if the property is on the platform, else "push" or "refused"."""
+def is_pushed_now(property_: Property | None) -> bool:
+    """Return whether a worker has to push the property: it is neither there nor refused."""
     if property_ is None or property_.platform_id is not None:
-        return "there"
-    return "refused" if property_.due_at is None and property_.problem else "push"
+        return False
+    return property_.due_at is not None or not property_.problem
 
 
 def _shared(placement: Placement) -> dict[str, Any]:

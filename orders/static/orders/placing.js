@@ -1,8 +1,6 @@
-// Placing an order: the running sum, and a page that waits for a push. All works without it.
+// Placing an order: the running sum. All works without it.
 (() => {
   "use strict";
-  const EVERY = 1000; // milliseconds
-  const AFTER_SILENCE = 5000;
   const PARTS = 10000; // of one unit of money: sums of whole numbers are exact
   const shown = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
@@ -25,27 +23,6 @@
     output.textContent = texts.join(" + ") || (unpriced ? "no price" : "nothing chosen yet");
   };
 
-  const wait = async (box) => {
-    const note = box.querySelector("[data-note]");
-    for (;;) {
-      let pause = EVERY;
-      try {
-        const answer = await fetch(box.dataset.await, { credentials: "same-origin", redirect: "error" });
-        if (!answer.ok) throw new Error(String(answer.status));
-        const now = await answer.json();
-        if (now.state !== box.dataset.state) {
-          document.getElementById(box.dataset.then).querySelector("button").click();
-          return;
-        }
-        note.textContent = "";
-      } catch {
-        note.textContent = "This page cannot ask how far it is just now; the work goes on.";
-        pause = AFTER_SILENCE;
-      }
-      await new Promise((resolve) => setTimeout(resolve, pause));
-    }
-  };
-
   const start = () => {
     const table = document.querySelector("[data-products]");
     if (table) {
@@ -53,7 +30,6 @@
       table.addEventListener("input", () => sum(table, output));
       sum(table, output);
     }
-    document.querySelectorAll("[data-await]").forEach(wait);
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

@@ -11,7 +11,8 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
@@ -110,7 +111,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     class Media:
         css = {"all": ("properties/import.css",)}
-        js = ("properties/import.js",)
+        js = ("crm_sync/follow.js",)
 
     # --- who may what ---
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -224,8 +225,11 @@ class ImportAdmin(ReadOnlyAdmin):
         ]
 
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return the progress as JSON."""
-        return JsonResponse(progress(self._seen(request, pk), timezone.now()))
+        """Return the progress, and where its result is if the state is no longer the page's."""
+        row = self._seen(request, pk)
+        result = "" if row.state == request.GET.get("state") else page_of(row)
+        context = {"progress": progress(row, timezone.now()), "result": result}
+        return render(request, "properties/import_live.html", context)
 
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Store the meaning of the columns, and have the file previewed again."""

@@ -38,15 +38,9 @@ def progress(row: Import, now: datetime) -> dict[str, Any]:
     """Return the progress, which the page requests every second.
 
     Returns:
-        "state"; "done" of "total" records, None as long as they are counted; "text" for a person.
+        "done" of "total" records, None as long as they are counted; "text" for a person.
     """
-    return {
-        "state": row.state,
-        "cancelling": row.cancel_asked,
-        "done": row.done,
-        "total": row.total,
-        "text": _progress_text(row, now),
-    }
+    return {"done": row.done, "total": row.total, "text": _progress_text(row, now)}
 
 
 def _progress_text(row: Import, now: datetime) -> str:
