@@ -32,11 +32,12 @@ _OURS = frozenset(
 
 
 class Hidden(forms.CharField):
-    """A secret that is never shown again, even after an error; a key has several lines."""
+    """A secret whose letters are not shown; a key has several lines, so it is no password input."""
 
     def __init__(self, **kwargs: Any) -> None:
         shown = {"rows": 2, "autocomplete": "off", "spellcheck": "false"}
         widget = UnfoldAdminTextareaWidget(attrs=shown)
+        widget.attrs["class"] = f"{widget.attrs.get('class', '')} cs-secret"
         super().__init__(required=False, widget=widget, max_length=20_000, **kwargs)
 
     def prepare_value(self, value: Any) -> str:
