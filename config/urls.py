@@ -6,7 +6,9 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from crm_sync.admin.accounts.password_pages import ChoosePassword, forgotten
 from crm_sync.api.views import Nowhere
+from crm_sync.security.password_links import SET
 
 handler500 = "crm_sync.api.errors.server_error"
 
@@ -24,6 +26,8 @@ urlpatterns = [
         "^admin/crm_sync/(?:webhookmonitor|gap)/",
         RedirectView.as_view(pattern_name="admin:crm_sync_workspace_changelist"),
     ),
+    path("admin/password/forgotten/", forgotten, name="forgotten_password"),
+    path("admin/password/set/", ChoosePassword.as_view(), name=SET),
     path("admin/", admin.site.urls),
     path("api/v1/", include(API)),
     path("", include("crm_sync.urls")),
