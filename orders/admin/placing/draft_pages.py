@@ -62,7 +62,7 @@ def begin_view(request: HttpRequest) -> HttpResponse:
     mine = within(request.user, Property.objects.all())
     failed = whole(request.POST.get("again", ""))
     again = Placement.objects.filter(
-        pk=failed, real_estate_property=key, created_by=request.user.pk
+        pk=failed or 0, real_estate_property=key, created_by=request.user.pk
     )
     return begin(request, get_object_or_404(mine, pk=key), again.first())
 
