@@ -6,7 +6,9 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from crm_sync.admin.accounts.password_pages import ChoosePassword, forgotten
 from crm_sync.api.views import Nowhere
+from crm_sync.security.password_links import SET
 from orders.admin import palette
 
 handler500 = "crm_sync.api.errors.server_error"
@@ -27,6 +29,8 @@ urlpatterns = [
     ),
     # Instead of unfold's own search, which keeps its answers for five minutes.
     path("admin/search/", admin.site.admin_view(palette.search_view)),
+    path("admin/password/forgotten/", forgotten, name="forgotten_password"),
+    path("admin/password/set/", ChoosePassword.as_view(), name=SET),
     path("admin/", admin.site.urls),
     path("api/v1/", include(API)),
     path("", include("crm_sync.urls")),

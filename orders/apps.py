@@ -19,6 +19,7 @@ class OrdersConfig(AppConfig):
             property_orders,
             tiles,
             today,
+            zone_proposal,
         )
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
@@ -58,7 +59,7 @@ class OrdersConfig(AppConfig):
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
-                overview=[today.section, overview_news.section],
+                overview=[zone_proposal.section, today.section, overview_news.section],
                 property_sections=[property_orders.sections, materials.sections],
                 property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],

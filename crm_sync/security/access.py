@@ -6,7 +6,7 @@ All code that shows or changes rows of workspaces for a person filters them with
 from typing import Any, TypeVar, cast
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
@@ -56,10 +56,22 @@ def sees_several(person: Person) -> bool:
     return cast("bool", cast("Any", person)._sees_several)
 
 
-def whom_to_ask() -> list[str]:
-    """Return the names of the first few people who can add somebody to a workspace."""
-    able = User.objects.with_perm(
-        "crm_sync.change_workspace", backend="django.contrib.auth.backends.ModelBackend"
-    )
-    names = able.filter(is_staff=True).order_by("username")[:MOST_NAMED]
+def whom_to_ask(
+    permission: str = "crm_sync.change_workspace", workspace_id: int | None = None
+) -> list[str]:
+    """Return the names of the first few people with a permission, for a page that names them.
+
+    Args:
+        permission: by default that of adding somebody to a workspace.
+        workspace_id: only people who see this workspace, by default all.
+    """
+    able = _with(permission).filter(is_staff=True)
+    if workspace_id is not None:
+        able = able.filter(Q(pk__in=_with(ALL).values("pk")) | Q(workspaces=workspace_id))
+    names = able.distinct().order_by("username")[:MOST_NAMED]
     return [one.get_full_name() or one.get_username() for one in names]
+
+
+def _with(permission: str) -> QuerySet[User]:
+    backend = "django.contrib.auth.backends.ModelBackend"
+    return User.objects.with_perm(permission, backend=backend)

@@ -1,6 +1,7 @@
 """Admin screens for orders: the orders, their status, and the delivered materials."""
 
 from orders.admin.calendar import CalendarFeedAdmin
+from orders.admin.invitation import InvitingUserAdmin
 from orders.admin.material_file import MaterialFileAdmin
 from orders.admin.order import OrderAdmin
 from orders.admin.person_settings import PersonSettingsAdmin
@@ -9,6 +10,7 @@ from orders.admin.user import PlatformUserAdmin
 
 __all__ = [
     "CalendarFeedAdmin",
+    "InvitingUserAdmin",
     "MaterialFileAdmin",
     "OrderAdmin",
     "PersonSettingsAdmin",

@@ -17,6 +17,7 @@ from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, secret_page, titled
+from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
@@ -89,6 +90,7 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     only_mine = request.POST.get("only_mine") == "on"
     address = feed.renew(person, only_mine=only_mine, now=timezone.now())
+    to_subscribe = feed.to_subscribe(address)
     return secret_page(
         orders,
         request,
@@ -97,6 +99,8 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         " more. Anyone with this link can read the appointments.",
         secret=address,
         back=back,
+        links=[("Open in my calendar", to_subscribe)],
+        picture=qr_code(to_subscribe),
     )
 
 

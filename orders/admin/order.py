@@ -64,7 +64,14 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     actions = ("read_again",)
 
     class Media:
-        css = {"all": ("orders/calendar.css", "orders/gallery.css", "orders/list.css")}
+        css = {
+            "all": (
+                "orders/calendar.css",
+                "orders/gallery.css",
+                "orders/list.css",
+                "orders/placing.css",
+            )
+        }
         js = ("crm_sync/follow.js", "orders/gallery.js")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:

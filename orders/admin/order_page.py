@@ -13,16 +13,18 @@ from orders.admin.cards import card
 from orders.admin.cells import (
     assignment_names,
     order_badge,
-    ordered,
     placement_badge,
     who_fact,
 )
+from orders.admin.placing.review import lines as product_lines
 from orders.materials import deliveries
 from orders.models import ChangeRequest, Order, Placement, StatusChange
 from orders.models.statuses import ORDER_TERMINAL, OrderStatus
 from orders.placing.acting_user import who_act
+from orders.placing.session_offer import total
 
 LONGEST_TIMELINE = 200
+ELSEWHERE = "Not known: it was not ordered from here"  # the platform's orders name no price (§4)
 ENDS: dict[str, str] = {OrderStatus.COMPLETED: "done", OrderStatus.CANCELLED: "ended"}
 
 
@@ -40,7 +42,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
     return {
         "badge": order_badge(order),
         "steps": steps(order, lines, now=now),
-        "facts": _facts(order, now),
+        "facts": _facts(order, placement, now),
         "notice": (_notice(order, wishes[0], now) if wishes else "") or _told_alone(order),
         "assignments": [card(order, assignments[key], names[key], now) for key in names],
         "timeline": timeline.with_wishes(told, zip(wishes, users, strict=True), placement, now),
@@ -50,7 +52,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _facts(order: Any, now: datetime) -> list[tuple[str, object]]:
+def _facts(order: Any, placement: Placement | None, now: datetime) -> list[tuple[str, object]]:
     property_name = order.title or order.object_reference_id or order.property_platform_id
     address = page_at("properties.property", order.real_estate_property_id)
     return [
@@ -58,6 +60,7 @@ def _facts(order: Any, now: datetime) -> list[tuple[str, object]]:
         ("Reference", order.object_reference_id or EMPTY),
         ("Workspace", order.workspace_slug),
         ("Ordered by", who_fact(order.who)),
+        ("Price", total(placement.products) if placement else ELSEWHERE),
         ("Placed", exact_moment(order.placed_at, now)),
         ("Last read", exact_moment(order.read_at, now)),
         ("Next read", exact_moment(order.due_at, now) if order.due_at else "Not planned"),
@@ -94,7 +97,8 @@ def _placement(placement: Placement, now: datetime) -> dict[str, object]:
     return {
         "link": page_at("orders.placement", placement.pk),
         "badge": placement_badge(placement),
-        "products": ordered(placement),
+        "lines": product_lines(placement),
+        "sum": total(placement.products),
         "sent": exact_moment(placement.sent_at, now),
     }
 

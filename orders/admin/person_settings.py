@@ -25,6 +25,7 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
+from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
 from orders.models import PersonSettings
 from orders.models.news import News
@@ -129,6 +130,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
         return [
             OwnPage("mine/", "mine", partial(mine_page, self)),
             OwnPage("seen/", "seen", seen),
+            OwnPage("zone/", "zone", zone_proposal.answer),
         ]
 
     @action(description="Try again", permissions=["act"])

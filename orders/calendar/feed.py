@@ -36,6 +36,11 @@ def renew(person: User, *, only_mine: bool, now: datetime) -> str:
     return f"{absolute('calendar_file')}?key={key}"
 
 
+def to_subscribe(address: str) -> str:
+    """Return an address with the scheme with which calendar programs subscribe instead of read."""
+    return f"webcal://{address.partition('://')[2]}"
+
+
 def revoke(person: User) -> bool:
     """Revoke the address. Return whether there was one."""
     return CalendarFeed.objects.filter(person=person).delete()[0] > 0

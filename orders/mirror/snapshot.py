@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from crm_sync.platform.events import Event
-from crm_sync.text import clean, plain
+from crm_sync.text import clean, day_in_words, plain
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 
 NONE = "—"
@@ -56,9 +56,10 @@ def _of_assignment(assignment: Assignment, zone: tzinfo) -> dict[str, str]:
 def worded(value: Any, zone: tzinfo = UTC) -> str:
     """Return a value in words, or ""."""
     if isinstance(value, datetime):
-        return f"{value.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+        there = value.astimezone(zone)
+        return f"{day_in_words(there)}, {there:%H:%M %Z}"
     if isinstance(value, date):
-        return value.isoformat()
+        return day_in_words(value)
     if isinstance(value, dict):
         value = plain(value.get("name")) or plain(value.get("id"))
     return str(clean(plain(value))[0])

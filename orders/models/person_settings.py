@@ -23,6 +23,8 @@ class PersonSettings(DueModel):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person_settings"
     )
     time_zone = models.CharField(max_length=63, blank=True, default="")
+    # The zone of the browser was proposed, and the person has taken or dismissed it.
+    zone_answered = models.BooleanField(default=False, editable=False)
     on_uncertain = models.BooleanField(
         "an order or a change is uncertain",
         default=False,

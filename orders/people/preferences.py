@@ -37,7 +37,7 @@ def choose(
         time_zone: one of `time_zones()`, or "" for the zone of the installation.
     """
     columns: dict[str, Any] = {switch_of(kind): kind in kinds for kind in News}
-    columns |= {"only_mine": only_mine, "time_zone": time_zone}
+    columns |= {"only_mine": only_mine, "time_zone": time_zone, "zone_answered": True}
     PersonSettings.objects.get_or_create(person=person)
     mine = PersonSettings.objects.filter(person=person)
     for _ in range(TRIES):
@@ -50,6 +50,19 @@ def choose(
         if mine.filter(told_until__isnull=is_off).update(**columns):
             return
     raise RuntimeError(f"the settings of {person} change all the time")
+
+
+def answer_zone(person: User, time_zone: str | None) -> None:
+    """Record that the person has seen which zone their browser has, and take it unless None.
+
+    Raises:
+        ValueError: it is not one of `time_zones()`.
+    """
+    if time_zone is not None and time_zone not in time_zones():
+        raise ValueError("no time zone that can be chosen")
+    columns = {} if time_zone is None else {"time_zone": time_zone}
+    PersonSettings.objects.get_or_create(person=person)
+    PersonSettings.objects.filter(person=person).update(zone_answered=True, **columns)
 
 
 def dismiss(person: User, *, until: datetime) -> None:

@@ -34,6 +34,12 @@ def proposed_user(workspace: Workspace, account: User) -> PlatformUser | None:
     return some[0] if len(some) == 1 else None
 
 
+def is_tied(workspace_id: int, account: User) -> bool:
+    """Return whether a user of the platform who is not gone belongs to the account."""
+    mine = PlatformUser.objects.filter(workspace=workspace_id, account=account, gone_at=None)
+    return mine.exists()
+
+
 def find_user(workspace: Workspace, name: str) -> PlatformUser:
     """Return the user whose platform id, or else whose `userReferenceId`, is `name`.
 

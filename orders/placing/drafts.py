@@ -27,6 +27,7 @@ from orders.placing.session_offer import Document
 from orders.placing.transitions import check
 from properties.models import Property
 
+CHOSEN = ("products", "options", "instructions")
 KEPT = timedelta(days=30)  # lifetime of a draft that nobody confirms
 
 
@@ -55,12 +56,12 @@ def forget_old(account: User, *, now: datetime) -> None:
 
 
 def begin(property_: Property, *, account: User, now: datetime) -> Placement:
-    """Return this person's draft for the property, or a new one with their last choices."""
+    """Return this person's draft for the property, or a new one without any product."""
     forget_old(account, now=now)
     begun = open_drafts(account).filter(real_estate_property=property_, group=None).order_by("-pk")
     if (found := begun.first()) is not None:
         return found
-    draft = new_draft(property_, last_choices(property_.workspace, account), now=now)
+    draft = new_draft(property_, first_choices(property_.workspace, account), now=now)
     try:
         with transaction.atomic():
             draft.save(force_insert=True)
@@ -69,18 +70,17 @@ def begin(property_: Property, *, account: User, now: datetime) -> Placement:
     return draft
 
 
-def last_choices(workspace: Workspace, account: User) -> dict[str, Any]:
-    """Return the columns of a draft with the person's last choices in a workspace."""
-    chosen = Placement.objects.filter(workspace=workspace, created_by=account)
-    last = chosen.exclude(state=State.DRAFT).exclude(products=[]).order_by("-pk").first()
+def first_choices(workspace: Workspace, account: User) -> dict[str, Any]:
+    """Return the columns with which a draft begins: the user who acts, and no product.
+
+    A person to whom no user is tied gets the user of their last order.
+    """
+    last = last_time(workspace.pk, account)
     user = proposed_user(workspace, account) or (last and last_user(last))
     return {
         "workspace": workspace,
         "user_platform_id": user.platform_id if user else "",
         "user_reference_id": user.user_reference_id if user else "",
-        "products": last.products if last else [],
-        "options": last.options if last else {},
-        "instructions": last.instructions if last else {},
         "created_by": account,
     }
 
@@ -95,6 +95,24 @@ def new_draft(property_: Property, choices: Mapping[str, Any], *, now: datetime)
         created_at=now,
         **choices,
     )
+
+
+def last_time(workspace_id: int, account: User) -> Placement | None:
+    """Return what a person ordered last in a workspace, or None."""
+    mine = Placement.objects.filter(workspace=workspace_id, created_by=account)
+    ordered = mine.filter(confirmed_at__isnull=False).exclude(products=[])
+    return ordered.order_by("-confirmed_at", "-pk").first()
+
+
+def fill(draft: Placement, before: Placement, *, now: datetime) -> None:
+    """Write the choices of another placement to a draft, and find them in what is offered now.
+
+    Raises:
+        ChangedMeanwhile, IntegrityError: as `choose`.
+    """
+    columns: dict[str, Any] = {name: getattr(before, name) for name in CHOSEN}
+    _save(draft, state=State.DRAFT, due_at=None, problem="", **columns)
+    load(draft, now=now)
 
 
 def last_user(placement: Placement) -> PlatformUser | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 
 from django.db.models import Q, QuerySet
 
+from crm_sync.text import day_in_words
 from orders.models import Order, Placement
 from orders.models import PlacementState as State
 from orders.models.placement import TO_BE_SENT
@@ -40,7 +41,7 @@ class AlreadyOrdered:
         """Return the warning. `name` turns the value of a product into its name."""
         what = "an open order" if isinstance(self.subject, Order) else "an order on its way"
         same = "with the same product" if self.products else "whose products are not known yet"
-        when = f" of {self.at.astimezone(zone):%Y-%m-%d}" if self.at else ""
+        when = f" of {day_in_words(self.at.astimezone(zone))}" if self.at else ""
         names = f" ({', '.join(name(one) for one in self.products)})" if self.products else ""
         return f"{self.reference} has {what} {same}: {self._name}{when}{names}"
 

@@ -28,7 +28,7 @@ from properties.models import Property
 MOST = 1_000  # properties in one selection
 CHUNK = 200  # rows in one INSERT
 # The columns that the others get from the lead.
-SHARED = ("user_platform_id", "user_reference_id", "products", "options", "instructions")
+SHARED = ("user_platform_id", "user_reference_id", *drafts.CHOSEN)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def begin(properties: QuerySet[Property], *, account: User, now: datetime) -> Pl
     columns = ("object_reference_id", "platform_id", "workspace")
     rows = list(properties.order_by().only(*columns))
     rows.sort(key=lambda row: (row.platform_id is None, row.object_reference_id or "", row.pk))
-    choices = drafts.last_choices(rows[0].workspace, account) | {"group": uuid.uuid4()}
+    choices = drafts.first_choices(rows[0].workspace, account) | {"group": uuid.uuid4()}
     made = [drafts.new_draft(row, choices, now=now) for row in rows]
     Placement.objects.bulk_create(made, batch_size=CHUNK)
     return members(choices["group"])[0]

@@ -12,7 +12,7 @@ from orders.placing.failures import NoSuchChoice
 
 PARTS = ("billing", "organization", "delivery")  # the parts of the instructions (A32)
 
-NO_PRICE = "no price"
+NO_PRICE = "price unknown"  # "no price" would read as free
 
 Document = dict[str, Any]
 

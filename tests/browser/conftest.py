@@ -34,12 +34,23 @@ def browser() -> Iterator[Browser]:
 class Visit:
     """One browser window; remembers what a page must not do."""
 
-    def __init__(self, browser: Browser, address: str, *, width: int = 1400, theme: str = "light"):
+    def __init__(
+        self,
+        browser: Browser,
+        address: str,
+        *,
+        width: int = 1400,
+        theme: str = "light",
+        zone: str = "UTC",
+    ):
         self.address = address
         self.foreign: list[str] = []
         self.errors: list[str] = []
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, base_url=address
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,
+            base_url=address,
+            timezone_id=zone,
         )
         context.set_default_timeout(30_000)
         self.page: Page = context.new_page()

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from orders.models import ChangeRequest, Placement, PlatformUser
 from orders.platform_users import user_list
-from properties.domain.editing import edit
+from properties.domain.editing import create, edit
 from properties.models import Batch, Change, Property
 from tests.browser.test_admin import stock
 from tests.browser.test_attention import disagree
@@ -147,24 +147,44 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
         hand.press_button("Cancel the order")
         hand.sees("The order is cancelled.")
     assert ChangeRequest.objects.filter(outcome="DONE").count() == 2
-    with hand.task(clicks=5):  # place
+    with hand.task(clicks=5):  # place from an empty form
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
         page.click("text=Order…")
         page.fill("[name=quantity-11]", "1")
         hand.press_button("Review")
-        page.get_by_role("button", name="Place this order").click()
+        page.get_by_role("button", name="Place this order for 249.00 EUR").click()
         hand.sees("A worker places it now")
     drain_all()
-    with hand.task(clicks=5):  # place for a selection
+    with hand.task(clicks=5):  # place as last time; Enter reviews it
         hand.go("Properties")
+        page.click("#result_list a:has-text('MH-1001')")
+        page.click("text=Order…")
+        hand.press_button("As last time")
+        page.wait_for_selector("[data-sum]:text-is('249.00 EUR')")
+        page.focus("[name=quantity-11]")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Place this order for 249.00 EUR").click()
+        hand.sees("A worker places it now")
+    drain_all()
+    workspace = Property.objects.all()[0].workspace
+    for number in range(5):
+        create(workspace, f"FIVE-{number}", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    with hand.task(clicks=5):  # place for five from an empty form
+        hand.go("Properties")
+        page.fill("[name=q]", "FIVE-")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=MH-1001", state="detached")
         page.click("#action-toggle")
         hand.press_button("Order for these…")
+        hand.sees("is ordered for all 5 properties")
         page.fill("[name=quantity-11]", "1")
+        page.wait_for_selector("[data-sum]:text-is('249.00 EUR each, about 1,245.00 EUR for 5')")
         hand.press_button("Review")
         hand.sees("A worker opens a session for each")
         drain_all()
-        page.get_by_role("button", name="orders for").click()
+        page.get_by_role("button", name="Place 5 orders for 1,245.00 EUR").click()
         hand.sees("A worker places them now")
     drain_all()
     assert set(Placement.objects.values_list("state", flat=True)) == {"PLACED"}

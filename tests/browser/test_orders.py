@@ -117,6 +117,13 @@ def test_an_agent_looks_at_the_calendar_and_takes_it_along(visit, stock, width, 
     page.wait_for_selector("text=Nobody comes in this time.")
     page.get_by_role("button", name="Make an address").click()
     page.wait_for_selector("text=It is shown only now")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    page.wait_for_selector("text=Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("pre")
+    assert page.get_by_role("img", name="The address above as a QR code").is_visible()
+    over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert over == 0
     address = page.inner_text("pre").partition("/calendar.ics")
     fetched = page.request.get(f"/calendar.ics{address[2]}")
     assert (fetched.status, fetched.text().count("BEGIN:VEVENT")) == (200, 2)

@@ -45,7 +45,7 @@ def is_too_wide(page) -> bool:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
-def test_the_usual_order_takes_three_clicks_and_the_page_follows_it(
+def test_an_order_takes_three_clicks_from_an_empty_form_and_the_page_follows_it(
     visit, box, homes, width, theme
 ):
     window = visit(width=width, theme=theme)
@@ -70,13 +70,15 @@ def test_the_usual_order_takes_three_clicks_and_the_page_follows_it(
     assert page.inner_text(".op-sum strong") == "587.00 EUR"
 
     go_to(page, homes[1])
-    clicks = ["text=Order…", "button:text-is('Review')", "text=Place this order for 587.00 EUR"]
-    for one in clicks:
-        page.click(one)
+    page.click("text=Order…")
+    page.wait_for_selector("[data-sum]:text-is('nothing chosen yet')")
+    page.click("button:text-is('As last time')")
+    page.wait_for_selector("[data-sum]:text-is('587.00 EUR')")
+    page.click("button:text-is('Review')")
+    page.click("text=Place this order for 587.00 EUR")
     page.wait_for_selector("text=A worker places it now")
     drain()
     page.wait_for_selector("text=Open order")
-    assert len(clicks) == 3
     placed = Placement.objects.order_by("pk").values_list("state", "order__platform_id")
     assert list(placed) == [("PLACED", key) for key in box.workspace.orders]
     assert (window.foreign, window.errors) == ([], [])
@@ -136,8 +138,9 @@ def test_a_selection_is_reviewed_and_placed_and_the_page_follows_it(
     page.goto(reverse("admin:properties_property_changelist"))
     page.check("#action-toggle")
     page.get_by_role("button", name="Order for these…").click()
-    page.wait_for_selector("text=is ordered for 1 other property as well")
+    page.wait_for_selector("text=is ordered for all 2 properties")
     page.fill("[name=quantity-11]", "1")
+    page.wait_for_selector("[data-sum]:text-is('249.00 EUR each, about 498.00 EUR for 2')")
     page.click("button:text-is('Review')")
     page.wait_for_selector("text=A worker opens a session for each")
     drain()

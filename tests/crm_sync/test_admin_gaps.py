@@ -126,14 +126,15 @@ def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
     workspace = make_workspace()
     gap, other = make_gap(workspace), make_gap(make_workspace("other"))
     line = (
-        "More attempts than the history keeps: 2026-03-01 12:00:01 to 12:05:00 UTC may hide events"
+        "More attempts than the history keeps:"
+        " Sun 1 Mar 2026, 12:00:01 to 12:05:00 UTC may hide events"
     )
     assert troubles(boss) == [line] * 2
     text = boss.get(tab(workspace, "gaps")).content.decode()
-    assert "2026-03-01 12:00:01 to 12:05:00 UTC" in text
+    assert "Sun 1 Mar 2026, 12:00:01 to 12:05:00 UTC" in text
     assert "may be unknown until its next event" in text
     with timezone.override("Europe/Zurich"):
-        assert gap.interval == "2026-03-01 13:00:01 to 13:05:00 CET"
+        assert gap.interval == "Sun 1 Mar 2026, 13:00:01 to 13:05:00 CET"
     press(boss, workspace, gap=other.pk)  # of another workspace
     assert press(boss, workspace, gap=gap.pk) == "Seen: 1."
     gap.refresh_from_db()

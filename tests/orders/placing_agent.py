@@ -39,6 +39,14 @@ class Agent:
         shown = {name: "" if value is None else value for name, value in values.items()}
         return self._click(page, shown | typed | {"step": "choose"})
 
+    def last_time(self, page: str) -> str:
+        """Click on *As last time*."""
+        html = self.client.get(page).content.decode()
+        assert "As last time" in html
+        revision = re.search(r'name="revision" value="(\d+)"', html)
+        assert revision is not None
+        return self._click(page, {"step": "last_time", "revision": revision.group(1)})
+
     def place(self, page: str) -> str:
         """Click on *Place this order*, as it is shown."""
         html = self.client.get(page).content.decode()

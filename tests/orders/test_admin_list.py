@@ -61,7 +61,7 @@ def test_a_row_tells_order_reference_property_status_work_and_appointment(main, 
         '<span class="cs-badge cs-good">Delivered</span>',
         '<span class="cs-badge cs-info">Created</span>',
         "in 3 h",
-        "2026-03-01 12:02:00 UTC",
+        "Sun 1 Mar 2026, 12:02:00 UTC",
     ):
         assert shown in text
 

@@ -52,7 +52,9 @@ def said(*placements: Placement) -> list[list[str]]:
 def test_an_open_order_with_the_same_product_is_named(main, home, status, product, is_warned):
     order = make_order(main, status=status, real_estate_property=home, placed_at=AT)
     make_assignment(order, products=[product])
-    text = "R-1 has an open order with the same product: order 5000 of 2026-03-01 (GROUND_PHOTO)"
+    text = (
+        "R-1 has an open order with the same product: order 5000 of Sun 1 Mar 2026 (GROUND_PHOTO)"
+    )
     assert said(wish(home, PHOTO)) == [[text] if is_warned else []]
 
 
@@ -96,7 +98,7 @@ def test_a_placement_that_may_order_it_is_named_and_never_names_itself(main, hom
     word = one.get_state_display().partition(":")[0]
     text = (
         "R-1 has an order on its way with the same product:"
-        f" placement {one.pk} ({word}) of 2026-03-01 (GROUND_PHOTO)"
+        f" placement {one.pk} ({word}) of Sun 1 Mar 2026 (GROUND_PHOTO)"
     )
     assert said(one, wish(home, PHOTO)) == [[], [text]]
     Placement.objects.update(state="FAILED")

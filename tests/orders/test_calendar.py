@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import icalendar
 import pytest
+import segno
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -267,6 +268,22 @@ def test_the_address_is_shown_once_and_only_its_digest_is_kept(main):
     assert key not in str(list(CalendarFeed.objects.values()))
     for address in (CALENDAR, ADDRESS):
         assert key not in client.get(address, follow=True).content.decode()
+
+
+@pytest.mark.django_db
+def test_the_address_can_be_copied_opened_in_a_calendar_or_photographed(main, settings):
+    settings.PUBLIC_BASE_URL = "https://crm.example.com"
+    answer = client_of(MAY).post(ADDRESS, {"do": "renew"})
+    address = answer.context["secret"]
+    to_subscribe = address.replace("https://", "webcal://")
+    assert address.startswith("https://crm.example.com/calendar.ics?key=")
+    text = answer.content.decode()
+    assert f'<a class="cs-quiet" href="{to_subscribe}">Open in my calendar</a>' in text
+    assert 'data-copy="secret" hidden>Copy</button>' in text
+    assert (
+        str(segno.make(to_subscribe, error="m").svg_inline(scale=4, dark="#000", light="#fff"))
+        in text
+    )
 
 
 @pytest.mark.django_db

@@ -40,6 +40,10 @@ def test_an_order_is_chosen_reviewed_and_placed(box, workspace, home, agent):
     assert "A worker places it now" in agent.text(done)
     assert drain(workspace) == {"sent": 1}
     order = Order.objects.get()
+    page = agent.text(reverse("admin:orders_order_change", args=[order.pk]))
+    assert "Ground photos 249.00 EUR 2 498.00 EUR Floor plan 89.00 EUR 1 89.00 EUR" in page
+    assert "Sum 587.00 EUR" in page
+    assert "Price 587.00 EUR" in page
     page = agent.client.get(done).content.decode()
     assert f'href="{reverse("admin:orders_order_change", args=[order.pk])}"' in page
     assert (only().state, sent(box)) == (State.PLACED, 1)
@@ -56,15 +60,26 @@ def test_the_bodies_of_the_review_are_those_that_go_out(box, workspace, home, ag
     assert set(shown) == {"POST /v1/sessions", "POST /v1/orders"}
 
 
-def test_the_usual_order_takes_three_clicks_from_the_property(box, workspace, home, agent):
+def test_the_form_begins_empty_and_takes_what_was_ordered_last_time_on_request(
+    box, workspace, home, agent
+):
     agent.place(agent.review(agent.order(home), **PHOTO_AND_PLAN, organization="32"))
     drain(workspace)
     other = Property.objects.create(
         workspace=workspace, object_reference_id="SEED-2", platform_id="202"
     )
     agent.clicks = 0
-    agent.place(agent.review(agent.order(other)))
-    assert agent.clicks == 3
+    choose = agent.order(other)
+    form = agent.client.get(choose).context["form"]
+    assert {form[name].value() for name in form.fields if name.startswith("quantity")} == {0}
+    assert form["organization"].value() == "31"  # the platform's first option
+    assert "As last time Ground photo (2), Floor plan" in agent.text(choose)
+    assert agent.last_time(choose) == choose
+    form = agent.client.get(choose).context["form"]
+    assert [form[f"quantity-{n}"].value() for n in (11, 12, 13)] == [2, 0, 1]
+    assert "Sum 587.00 EUR" in agent.text(choose)
+    agent.place(agent.review(choose))
+    assert agent.clicks == 4
     drain(workspace)
     first, second = Placement.objects.order_by("pk")
     assert second.state == State.PLACED
@@ -316,8 +331,10 @@ def test_what_failed_can_be_ordered_again_with_the_same_choices(workspace, home,
     text = agent.text(page)
     assert "no more credit" in text
     assert "Order again…" in text
+    assert f'name="again" value="{only().pk}"' in agent.client.get(page).content.decode()
     begin = reverse("admin:orders_placement_begin")
-    choose = agent.client.post(begin, {"property": str(home.pk)})["Location"]
+    posted = {"property": str(home.pk), "again": str(only().pk)}
+    choose = agent.client.post(begin, posted)["Location"]
     form = agent.client.get(choose).context["form"]
     assert [form[f"quantity-{n}"].value() for n in (11, 12, 13)] == [2, 0, 1]
 
@@ -333,7 +350,7 @@ def test_what_the_platform_lists_is_shown_as_it_is(home, agent, wire):
     wire.answers["/instructions"] = ("200 OK", b'{"billing": [{"id": 1}, {"label": "x"}, 3]}')
     choose = agent.order(home)
     text = agent.text(choose)
-    for part in ("Ground photo", "19.90 CHF", "Something", "no price", "Billing"):
+    for part in ("Ground photo", "19.90 CHF", "Something", "price unknown", "Billing"):
         assert part in text
     assert "No id" not in text
     review = agent.review(choose, **{"quantity-5": "3", "quantity-6": "1", "quantity-7": "1"})
@@ -342,7 +359,65 @@ def test_what_the_platform_lists_is_shown_as_it_is(home, agent, wire):
     assert only().instructions == {"billing": "1"}
 
 
+def test_last_time_of_a_window_that_is_behind_changes_nothing(workspace, home, agent):
+    agent.place(agent.review(agent.order(home), **PHOTO_AND_PLAN))
+    drain(workspace)
+    choose = agent.order(home)
+    draft = Placement.objects.get(state=State.DRAFT)
+    agent.client.post(choose, {"step": "load"})
+    posted = {"step": "last_time", "revision": str(draft.revision)}
+    answer = agent.client.post(choose, posted, follow=True)
+    assert "changed in another window" in answer.content.decode()
+    draft.refresh_from_db()
+    assert draft.products == []
+
+
+def test_nobody_is_offered_the_choices_of_somebody_else_or_of_a_draft(workspace, home, agent):
+    agent.review(agent.order(home), **PHOTO_AND_PLAN)
+    other = Property.objects.create(
+        workspace=workspace, object_reference_id="SEED-2", platform_id="202"
+    )
+    assert "As last time" not in agent.text(agent.order(other))
+    Placement.objects.all().delete()
+    agent.place(agent.review(agent.order(home), **PHOTO_AND_PLAN))
+    Placement.objects.update(created_by=User.objects.create_user("somebody"))
+    choose = agent.order(other)
+    assert "As last time" not in agent.text(choose)
+    posted = {"step": "last_time", "revision": str(Placement.objects.latest("pk").revision)}
+    agent.client.post(choose, posted)
+    assert Placement.objects.latest("pk").products == []
+
+
+def test_last_time_leaves_out_what_is_not_offered_any_more(workspace, home, agent, wire):
+    agent.place(agent.review(agent.order(home), **PHOTO_AND_PLAN))
+    drain(workspace)
+    choose = agent.order(home)
+    left = {"id": "13", "product": "FLOOR_PLAN", "price": {"amount": "89", "currency": "EUR"}}
+    wire.answers["/products"] = ("200 OK", json.dumps({"products": [left]}).encode())
+    agent.last_time(choose)
+    assert "GROUND_PHOTO is not offered. It was left out: choose again." in agent.text(choose)
+    assert "Sum 89.00 EUR" in agent.text(choose)
+
+
 # --- who acts ---
+def test_an_account_without_a_user_is_told_so_and_who_can_change_it(workspace, home, agent):
+    text = "Your account does not belong to a user of the platform yet"
+    choose = agent.order(home)
+    assert text not in agent.text(choose)
+    PlatformUser.objects.update(account=None)
+    whoever = "Whoever runs this installation can tie it to one."
+    assert f"{text}, so say who orders. {whoever}" in agent.text(choose)
+    User.objects.create_superuser("olga", first_name="Olga", last_name="Operator")
+    able = Permission.objects.get(codename="change_platformuser")
+    for name, workspaces in (("inside", [workspace]), ("outside", [])):
+        person = User.objects.create_user(name, is_staff=True)
+        person.user_permissions.add(able)
+        person.workspaces.set(workspaces)
+    assert "inside or Olga Operator can tie it to one." in agent.text(choose)
+    User.objects.get(username=agent.username).user_permissions.add(able)
+    assert "You can tie it to one" in agent.text(choose)
+
+
 def test_without_a_user_of_her_own_an_agent_chooses_one_first(box, workspace, home, agent):
     PlatformUser.objects.update(account=None)
     choose = agent.order(home)

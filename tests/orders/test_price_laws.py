@@ -85,13 +85,13 @@ def test_a_price_is_shown_in_its_currency(price, shown):
 )
 def test_what_is_no_number_is_no_price(price):
     assert price_of({"price": price}) is None
-    assert str(total([{"price": price, "quantity": 3}])) == "no price"
+    assert str(total([{"price": price, "quantity": 3}])) == "price unknown"
 
 
 def test_a_sum_says_what_it_does_not_count():
     priced = {"price": {"amount": 10, "currency": "EUR"}, "quantity": 1}
     assert str(total([priced, {"quantity": 2}])) == "10.00 EUR + 2 without a price"
-    assert str(Total()) == "no price"
+    assert str(Total()) == "price unknown"
     assert str(Total({"EUR": Decimal(1), "CHF": Decimal(2)})) == "2.00 CHF + 1.00 EUR"
 
 
@@ -105,5 +105,7 @@ def test_each_price_that_changed_is_named_with_both_values():
     assert changed_prices([at(249), plan], [at(259), plan]) == [
         "GROUND_PHOTO: 259.00 EUR instead of 249.00 EUR"
     ]
-    assert changed_prices([at(249)], [at(None)]) == ["GROUND_PHOTO: no price instead of 249.00 EUR"]
+    assert changed_prices([at(249)], [at(None)]) == [
+        "GROUND_PHOTO: price unknown instead of 249.00 EUR"
+    ]
     assert Money(Decimal(249), "EUR") == Money(Decimal("249.0"), "EUR")

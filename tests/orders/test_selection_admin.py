@@ -73,6 +73,7 @@ def test_each_chosen_property_gets_its_order_after_one_review(box, workspace, ho
     for order in Order.objects.all():
         assert f"Order {order.platform_id}" in text
     assert "This is what came of them." in text
+    assert "Sum of what was ordered 1,014.00 EUR" in text
 
 
 def test_one_chosen_property_is_ordered_for_like_from_its_page(homes, agent):

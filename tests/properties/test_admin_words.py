@@ -16,7 +16,7 @@ from properties.admin.words import in_one_line, worded, worded_change
         ("isFurnished", True, "Yes"),
         ("areaBwf", 84.0, "84 m²"),
         ("numberOfRooms", 3.5, "3.5"),
-        ("availabilityStartAt", "2026-08-01T09:30:00Z", "2026-08-01 09:30 UTC"),
+        ("availabilityStartAt", "2026-08-01T09:30:00Z", "Sat 1 Aug 2026, 09:30 UTC"),
         ("availabilityStartAt", "soon", "soon"),
         ("conditions", ["REFURBISHED", "NEW_WORD"], "Refurbished, NEW_WORD"),
         ("prices.rent", {"gross": 100, "interval": "MONTH"}, "Gross: 100\nInterval: Month"),

@@ -43,8 +43,8 @@ def test_a_table_and_the_form_say_a_time_in_the_same_zone(main, tmp_path, settin
     read = [one.document["availabilityStartAt"] for one in read_feed(path)]
     assert read == [summer, winter, day]
     assert [in_one_line("availabilityStartAt", at) for at in (summer, winter, day)] == [
-        "2026-07-01 09:00 CEST",
-        "2026-02-01 00:30 CET",
+        "Wed 1 Jul 2026, 09:00 CEST",
+        "Sun 1 Feb 2026, 00:30 CET",
         "2026-03-01",
     ]
 

@@ -1,7 +1,7 @@
-"""The formats of our pages: the year first, a 24-hour clock, and the time zone."""
+"""The formats of our pages: as `crm_sync.text.day_in_words`, a 24-hour clock, and the time zone."""
 
-DATE_FORMAT = "Y-m-d"
+DATE_FORMAT = "D j M Y"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "Y-m-d H:i:s T"
+DATETIME_FORMAT = "D j M Y, H:i:s T"
 SHORT_DATE_FORMAT = DATE_FORMAT
-SHORT_DATETIME_FORMAT = "Y-m-d H:i T"
+SHORT_DATETIME_FORMAT = "D j M Y, H:i T"

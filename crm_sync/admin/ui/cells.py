@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.text import span
+from crm_sync.text import day_in_words, span
 
 EMPTY = "—"
 TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as in `crm_sync.hooks.Tile`
@@ -47,7 +47,8 @@ def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
 
 def exact(at: datetime) -> str:
     """Return a moment to the second, with the name of the viewer's time zone."""
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
+    there = timezone.localtime(at)
+    return f"{local_day(there)}, {there:%H:%M:%S %Z}"
 
 
 def local_time(at: datetime) -> str:
@@ -63,13 +64,13 @@ def local_time(at: datetime) -> str:
 
 def local_day(day: date) -> str:
     """Return a day with its weekday and the name of its month."""
-    return f"{day:%a} {day.day} {day:%b %Y}"
+    return day_in_words(day)
 
 
 def _relative(at: datetime, now: datetime) -> str:
     distance = abs(now - at)
     if distance > SOON:
-        return f"{timezone.localtime(at):%Y-%m-%d}"
+        return local_day(timezone.localtime(at))
     if distance < timedelta(seconds=1):
         return "just now"
     return f"{span(distance)} ago" if at < now else f"in {span(distance)}"

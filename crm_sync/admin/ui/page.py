@@ -18,15 +18,23 @@ def page(
 
 
 def secret_page(
-    admin: ModelAdmin, request: HttpRequest, *, title: str, text: str, secret: str, back: str
+    admin: ModelAdmin,
+    request: HttpRequest,
+    *,
+    title: str,
+    text: str,
+    secret: str,
+    back: str,
+    **more: Any,
 ) -> TemplateResponse:
     """Show a secret, only in the response to the POST that made it (S5).
 
     Args:
         text: the purpose of the secret, in whole sentences.
         back: the address of its button.
+        more: `links`, pairs of a text and an address, and a `picture` of the secret.
     """
-    shown = titled(title) | {"text": text, "secret": secret, "back": back}
+    shown = titled(title) | {"text": text, "secret": secret, "back": back} | more
     return page(admin, request, "crm_sync/ui/secret.html", shown)
 
 

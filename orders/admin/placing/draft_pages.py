@@ -19,35 +19,52 @@ from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.security.access import within
+from crm_sync.security.access import whom_to_ask, within
 from crm_sync.text import whole
+from orders.admin.cells import ordered
 from orders.admin.placing.choice_form import ChoiceForm
 from orders.admin.placing.review import review
 from orders.models import Placement
 from orders.placing import confirmation, drafts, selection
+from orders.placing.acting_user import is_tied
 from orders.placing.failures import ChangedMeanwhile
+from orders.placing.session_offer import total
 from properties.models import Property
 
 ADD = "orders.add_placement"
+LOAD, LAST_TIME = "load", "last_time"  # steps of the form, besides the one that saves the choices
 State = Placement.State
 
 
-def begin(request: HttpRequest, property_: Property) -> HttpResponse:
-    """Open this person's draft for a property, or continue it (POST only)."""
+def begin(
+    request: HttpRequest, property_: Property, again: Placement | None = None
+) -> HttpResponse:
+    """Open this person's draft for a property, or continue it (POST only).
+
+    Args:
+        again: the placement whose choices a new draft gets.
+    """
     account, now = account_of(request), timezone.now()
     draft = drafts.begin(property_, account=account, now=now)
-    if draft.state == State.DRAFT:
+    is_empty = draft.state == State.DRAFT and not draft.products
+    if is_empty and again is not None:
+        drafts.fill(draft, again, now=now)
+    elif draft.state == State.DRAFT:
         drafts.load(draft, now=now)
     return HttpResponseRedirect(step_page(draft))
 
 
 def begin_view(request: HttpRequest) -> HttpResponse:
-    """Open or continue the draft for the posted property (POST)."""
+    """Open or continue the draft for the posted property, with the choices of `again` (POST)."""
     key = whole(request.POST.get("property", ""))
     if request.method != "POST" or key is None:
         return HttpResponseRedirect(reverse("admin:orders_placement_changelist"))
     mine = within(request.user, Property.objects.all())
-    return begin(request, get_object_or_404(mine, pk=key))
+    failed = whole(request.POST.get("again", ""))
+    again = Placement.objects.filter(
+        pk=failed or 0, real_estate_property=key, created_by=request.user.pk
+    )
+    return begin(request, get_object_or_404(mine, pk=key), again.first())
 
 
 def step_page(placement: Placement) -> str:
@@ -73,44 +90,65 @@ def may_act(placement: Placement, user: Any) -> bool:
 
 
 def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the choices. A POST loads the offer again or saves the choices."""
+    """Show the choices. A POST loads the offer, takes those of last time, or saves them."""
     placement = _own(request, pk)
     is_alone = placement.group is None
     if not is_open_for(placement, request.user) or not (is_alone or selection.is_lead(placement)):
         return HttpResponseRedirect(step_page(placement))
     form = ChoiceForm(placement)
     if request.method == "POST":
-        now = timezone.now()
-        is_load = request.POST.get("step") == "load"
-        form = form if is_load else ChoiceForm(placement, request.POST)
+        is_choice = request.POST.get("step") not in (LOAD, LAST_TIME)
+        form = ChoiceForm(placement, request.POST) if is_choice else form
         try:
-            if is_load:
-                drafts.load(placement, now=now)
-            elif form.is_valid():
-                placement.revision = form.cleaned_data["revision"]
-                if drafts.choose(placement, form.choices(), now=now):
-                    selection.spread(placement, now=now)
+            _take_step(request, placement, form)
         except ChangedMeanwhile:
             messages.warning(request, "This was changed in another window: look at it again.")
         except IntegrityError:
             text = f"You have begun another order for {placement.object_reference_id}: go on there."
             messages.warning(request, text)
-        if is_load or form.is_valid():
+        if not is_choice or form.is_valid():
             placement.refresh_from_db()
             is_chosen = placement.state == State.READY
             again = HttpResponseRedirect(request.path)
             return HttpResponseRedirect(step_page(placement)) if is_chosen else again
-    property_ = placement.real_estate_property
+    context = _shared(placement) | _choosing(request, placement) | {"form": form}
+    return page(admin, request, "orders/choose.html", context)
+
+
+def _take_step(request: HttpRequest, placement: Placement, form: ChoiceForm) -> None:
+    """Load the offer, fill in what the person ordered last time, or save the choices of a form."""
+    now, step = timezone.now(), request.POST.get("step")
+    if step == LOAD:
+        drafts.load(placement, now=now)
+    elif step == LAST_TIME:
+        before = drafts.last_time(placement.workspace_id, account_of(request))
+        seen = whole(request.POST.get("revision", ""))
+        if before is not None and seen is not None:
+            placement.revision = seen
+            drafts.fill(placement, before, now=now)
+    elif form.is_valid():
+        placement.revision = form.cleaned_data["revision"]
+        if drafts.choose(placement, form.choices(), now=now):
+            selection.spread(placement, now=now)
+
+
+def _choosing(request: HttpRequest, placement: Placement) -> dict[str, Any]:
+    """Return what the page of the choices shows beside the form."""
+    property_, account = placement.real_estate_property, account_of(request)
     is_new = property_ is not None and property_.platform_id is None
-    others = 0 if placement.group is None else selection.members(placement.group).count() - 1
-    context = _shared(placement) | {
-        "others": others,
-        "form": form,
+    before = drafts.last_time(placement.workspace_id, account)
+    tie = "orders.change_platformuser"
+    return {
+        "properties": 1 if placement.group is None else selection.members(placement.group).count(),
         "waits": is_new and not placement.problem,
         "is_refused": is_new,
         "is_pushed_now": is_pushed_now(property_),
+        "last_time": before and ordered(before),
+        "sum": total(placement.products) if placement.products else "",
+        "is_tied": is_tied(placement.workspace_id, account),
+        "may_tie": account.has_perm(tie),
+        "whom_to_ask": whom_to_ask(tie, placement.workspace_id),
     }
-    return page(admin, request, "orders/choose.html", context)
 
 
 def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:

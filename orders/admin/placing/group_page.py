@@ -1,5 +1,6 @@
 """Orders for several properties: one form, one review, and a table of the results."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -113,7 +114,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     counts, to_review = selection.counts(group), _to_review(group)
     found = zip(to_review, already_ordered(to_review), strict=True)
     warnings = {one.pk: [warned(some) for some in several] for one, several in found if several}
-    cost = sum((total(one.products) for one in to_review), Total())
+    cost, ordered_cost = _cost(to_review), _cost(_ordered(group))
     rows = selection.members(group).defer(*WIDE)
     names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
     pages = Paginator(rows.annotate(**names), ON_A_PAGE)
@@ -123,6 +124,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
         "lead": lead,
         "counts": counts,
         "sum": cost,
+        "ordered_sum": ordered_cost,
         "button": _button(counts.to_review, cost),
         "seen": selection.fingerprint(group),
         "warned": len(warnings),
@@ -137,6 +139,15 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
             *instructions_in_words(lead),
         ],
     }
+
+
+def _ordered(group: UUID) -> QuerySet[Placement]:
+    """Return the placements that are, or may become, orders."""
+    return selection.members(group).exclude(state__in=(*OPEN_STATES, State.FAILED)).only("products")
+
+
+def _cost(placements: Iterable[Placement]) -> Total:
+    return sum((total(one.products) for one in placements), Total())
 
 
 def _button(count: int, cost: Total) -> str:

@@ -4,6 +4,12 @@
   const PARTS = 10000; // of one unit of money: sums of whole numbers are exact
   const shown = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
+  const cost = (sums, times, unpriced) => {
+    const texts = [...sums.keys()].sort().map((currency) => `${shown.format((sums.get(currency) * times) / PARTS)} ${currency}`.trim());
+    if (unpriced && texts.length) texts.push(`${unpriced * times} without a price`);
+    return texts.join(" + ") || (unpriced ? "price unknown" : "");
+  };
+
   const sum = (table, output) => {
     const sums = new Map();
     let unpriced = 0;
@@ -18,9 +24,12 @@
       const amount = Math.round(Number(row.dataset.amount) * PARTS) * count;
       sums.set(currency, (sums.get(currency) || 0) + amount);
     }
-    const texts = [...sums.keys()].sort().map((currency) => `${shown.format(sums.get(currency) / PARTS)} ${currency}`.trim());
-    if (unpriced && texts.length) texts.push(`${unpriced} without a price`);
-    output.textContent = texts.join(" + ") || (unpriced ? "no price" : "nothing chosen yet");
+    const properties = Number(output.dataset.properties);
+    const one = cost(sums, 1, unpriced);
+    if (!one) output.textContent = "nothing chosen yet";
+    else if (properties < 2 || !sums.size) output.textContent = one;
+    // The others may have other prices: only the review knows them.
+    else output.textContent = `${one} each, about ${cost(sums, properties, unpriced)} for ${properties}`;
   };
 
   const start = () => {
