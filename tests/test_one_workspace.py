@@ -1,4 +1,4 @@
-"""Where there is just one workspace, it is chosen in every form. Among several a person chooses."""
+"""The one workspace is chosen in every form; among several, a person chooses."""
 
 import pytest
 from django.contrib import admin

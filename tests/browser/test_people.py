@@ -6,6 +6,7 @@ from django.core import mail
 
 from crm_sync.security import password_links
 from orders.models import PersonSettings, PlatformUser
+from tests.browser.test_accessibility import violations
 from tests.browser.test_admin import stock
 from tests.browser.test_clicks import Hand, hand
 from tests.crm_sync.test_password_links import NEW, link_in
@@ -23,14 +24,16 @@ def mails(settings):
     password_links.mailed.forget()
 
 
-def is_too_wide(page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+def check(page) -> None:
+    """The page is not too wide, and axe finds nothing on it."""
+    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    assert violations(page) == []
 
 
 def set_password(page, link: str) -> None:
     page.goto(link)
     assert "link=" not in page.url
-    assert not is_too_wide(page)
+    check(page)
     page.fill("[name=new_password1]", NEW)
     page.fill("[name=new_password2]", NEW)
     page.get_by_role("button", name="Set the password").click()
@@ -51,6 +54,7 @@ def test_a_person_is_invited_in_five_clicks_and_logs_in(hand: Hand, visit):
         page.click("#nav-sidebar-apps >> text=Settings")
         hand.go("Users")
         page.get_by_role("link", name="Invite…").click()
+        check(page)
         page.fill("[name=name]", "Ada Lovelace")
         page.fill("[name=email]", "ada@example.com")
         page.select_option("[name=group]", label="Agents")
@@ -73,7 +77,7 @@ def test_a_forgotten_password_is_replaced(visit, stock, width, theme):
     page = window.page
     page.goto("/admin/login/")
     page.get_by_role("link", name="Forgotten your password?").click()
-    assert not is_too_wide(page)
+    check(page)
     page.fill("[name=email]", "ada@example.com")
     page.get_by_role("button", name="Mail me a link").click()
     page.wait_for_selector("text=a link is on its way")
@@ -88,7 +92,7 @@ def test_the_zone_of_the_browser_is_proposed_once(browser, visit, stock, width, 
     window = visit(width=width, theme=theme, zone="Europe/Zurich")
     page = window.log_in()
     page.wait_for_selector("text=your browser is in Europe/Zurich")
-    assert not is_too_wide(page)
+    check(page)
     page.get_by_role("button", name="Use Europe/Zurich").click()
     page.wait_for_selector("text=All times are shown in Europe/Zurich now.")
     assert PersonSettings.objects.get().time_zone == "Europe/Zurich"
