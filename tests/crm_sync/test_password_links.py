@@ -166,3 +166,12 @@ def test_a_password_that_is_too_easy_is_refused_and_the_link_goes_on():
     client, link = Client(), link_in(mail.outbox[0].body)
     assert "too common" in follow(link, "password", client).content.decode()
     assert follow(link, NEW, client).status_code == 302
+
+
+@pytest.mark.parametrize("column", ["is_active", "is_staff"])
+def test_the_link_of_somebody_who_may_not_log_in_any_more_does_not_work(column):
+    account()
+    ask("ada@example.com")
+    User.objects.update(**{column: False})
+    answer = Client().get(link_in(mail.outbox[0].body))
+    assert "does not work any more" in answer.content.decode()
