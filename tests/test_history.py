@@ -66,6 +66,10 @@ CONNECTED = (
     "test_a_workspace_is_connected_after_the_platform_was_asked",
 )
 ELSEWHERE = {
+    "/admin/auth/user/invite/": (
+        "orders/test_invitation.py",
+        "test_one_form_makes_the_account_and_mails_a_link",
+    ),
     "/admin/auth/user/sessions/": (
         "crm_sync/test_sessions.py",
         "test_a_person_ends_one_of_their_sessions_and_the_history_says_so",

@@ -139,7 +139,7 @@ admin.site.unregister(User)
 class InvitingUserAdmin(UserAdmin):
     """The people who may log in, with the form that invites one."""
 
-    actions_list = ("go_to_invitation",)
+    actions_list = ("start",)
     actions = ("send_link",)
 
     def has_invite_permission(self, request: HttpRequest) -> bool:
@@ -147,7 +147,7 @@ class InvitingUserAdmin(UserAdmin):
         return self.has_add_permission(request) and self.has_change_permission(request)
 
     @action(description="Invite…", permissions=["invite"])
-    def go_to_invitation(self, request: HttpRequest) -> HttpResponse:
+    def start(self, request: HttpRequest) -> HttpResponse:
         """Redirect to the form."""
         return HttpResponseRedirect(reverse(INVITE))
 
