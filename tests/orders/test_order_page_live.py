@@ -90,6 +90,9 @@ def test_only_who_may_see_the_order_gets_it(main):
     assert Client().get(live(order)).status_code == 302
     viewer = client_of("orders.view_order").get(live(order))
     assert (viewer.status_code, b"Cancel the order" in viewer.content) == (200, False)
+    assert b"Read again" not in viewer.content
+    agent = client_of("orders.view_order", "orders.change_order").get(live(order))
+    assert '<button type="submit" class="cs-quiet">Read again</button>' in agent.content.decode()
     assert client_of("orders.view_order").get(live(Order(pk=0))).status_code == 404
 
 
