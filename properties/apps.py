@@ -15,6 +15,7 @@ class PropertiesConfig(AppConfig):
         from properties import recurring  # noqa: PLC0415
         from properties.admin import tiles  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
+        from properties.domain import undo_steps  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
         from properties.plugged import (  # noqa: PLC0415
             doctor,
@@ -32,7 +33,7 @@ class PropertiesConfig(AppConfig):
                 app=self.label,
                 queues=[
                     *(job.IMPORTS, queue.PROPERTIES, source_look.SOURCES, source_mail.MAILS),
-                    *(recurring.PULL, recurring.SAMPLE, recurring.SWEEP),
+                    *(recurring.PULL, recurring.SAMPLE, recurring.SWEEP, undo_steps.UNDOS),
                 ],
                 message_kinds=sync_messages.KINDS,
                 expired=[retention.expired],

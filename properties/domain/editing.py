@@ -61,6 +61,7 @@ def edit(
     now: datetime,
     actor: AbstractBaseUser | None = None,
     note: str = "",
+    cause: str = "",
     revision: int | None = None,
 ) -> set[str]:
     """Change what we want of a property, and make it due for a push.
@@ -69,6 +70,7 @@ def edit(
         property_: an instance of any age; it is refreshed.
         changes: the new value of each leaf to change; None clears. "prices.rent" is a leaf,
             "prices" is not.
+        cause: what makes this and other changes together (`Change.cause`).
         revision: the edit is made at this revision only; None allows any.
 
     A change that would erase a value of the platform that no PATCH can hold is not sent: it waits
@@ -94,7 +96,7 @@ def edit(
         if not real:
             return set()
         by: _By = {"origin": origin, "actor": actor, "now": now}
-        done = _write(property_, before, real, note=note, **by)
+        done = _write(property_, before, real, note=note, cause=cause, **by)
         property_.refresh_from_db()
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
@@ -108,7 +110,13 @@ class _By(TypedDict):
 
 
 def _write(
-    property_: Property, before: Leaves, real: Leaves, *, note: str, **by: Unpack[_By]
+    property_: Property,
+    before: Leaves,
+    real: Leaves,
+    *,
+    note: str,
+    cause: str,
+    **by: Unpack[_By],
 ) -> bool:
     """Write the changes and their history; return False if the row has another revision now."""
     asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
@@ -124,7 +132,7 @@ def _write(
             **first,
         )
         if done:
-            field_history.record(property_, before, real, note=note, **by)
+            field_history.record(property_, before, real, note=note, cause=cause, **by)
             over = real.keys() - {one.path for one in asked}
             field_history.close_conflicts(property_, {path: real[path] for path in over}, **by)
             field_history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])

@@ -28,6 +28,7 @@ def record(
     now: datetime,
     actor: AbstractBaseUser | None = None,
     note: str = "",
+    cause: str = "",
 ) -> None:
     """Write a Change for each leaf of `changes`, with the revision after the current one.
 
@@ -44,6 +45,7 @@ def record(
             origin=origin,
             actor=actor,  # type: ignore[misc]
             note=note[:255],
+            cause=cause,
             revision=property_.revision + 1,
             at=now,
         )

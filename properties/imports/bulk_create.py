@@ -53,9 +53,17 @@ def faults(reference: str, wanted: Mapping[str, Any]) -> list[FieldFault]:
 
 
 def create_all(
-    workspace: Workspace, found: Sequence[NewProperty], *, origin: Origin, now: datetime
+    workspace: Workspace,
+    found: Sequence[NewProperty],
+    *,
+    origin: Origin,
+    now: datetime,
+    cause: str = "",
 ) -> None:
     """Create properties, due for a push at once.
+
+    Args:
+        cause: see `Change.cause`.
 
     Raises:
         IntegrityError: one of the references exists already. Nothing was created.
@@ -63,7 +71,8 @@ def create_all(
     rows = [_columns(one) for one in found]
     with transaction.atomic():
         keys = _insert(Property(workspace=workspace, revision=1, due_at=now), rows)
-        _record(keys, Change(path=Change.CREATION, origin=origin, revision=1, at=now))
+        made = {"origin": origin, "cause": cause, "revision": 1, "at": now}
+        _record(keys, Change(path=Change.CREATION, **made))
         doorbell.ring(QUEUE, workspace.pk)
 
 

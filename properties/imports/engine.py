@@ -51,6 +51,7 @@ def import_feed(
     batch_size: int = CHUNK,
     seen_at: datetime | None = None,
     keep: bool = False,
+    cause: str = "",
 ) -> Iterator[ImportReport]:
     """Import every record of a feed file; yield the report while it grows.
 
@@ -72,6 +73,7 @@ def import_feed(
         batch_size: the most records that are handled at once.
         seen_at: the start of the preview that a person has released. A record that would replace
             a value that another person changed since then is refused, with both values.
+        cause: what its changes are recorded under, see `Change.cause`.
         keep: store the reading beside the file for the next call, until `feed_reading.forget`.
 
     Raises:
@@ -108,13 +110,14 @@ def import_feed(
             dry_run=dry_run,
             seen_at=seen_at,
             earlier=_first_references(store, skip) if dry_run else (),
+            cause=cause,
         )
         for lines in store.spool.chunks(batch_size, skip=skip):
             if not dry_run:
                 workspace.refuse_held(WorkKind.IMPORTS)
             yield from taking.take(lines)
     if comparison is not None and not dry_run:
-        yield from _settle(comparison, workspace, report, now=now)
+        yield from _settle(comparison, workspace, report, now=now, cause=cause)
     if feed and feed.digest and not dry_run and not refused + report.refused.count:
         feed_digest.remember(workspace, feed, now=now)
     yield report  # an empty feed has a report too
@@ -175,7 +178,12 @@ def _tell(
 
 
 def _settle(
-    comparison: Comparison, workspace: Workspace, report: ImportReport, *, now: datetime
+    comparison: Comparison,
+    workspace: Workspace,
+    report: ImportReport,
+    *,
+    now: datetime,
+    cause: str,
 ) -> Iterator[ImportReport]:
     """Apply the sender's policy to the missing properties; expect them in no later feed."""
     for batch in _batches(comparison.missing):
@@ -185,7 +193,7 @@ def _settle(
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
             if report.missing_state:
-                missing_properties.set_state(rows, report.missing_state, now=now)
+                missing_properties.set_state(rows, report.missing_state, now=now, cause=cause)
             rows.update(fed_by=None)
         yield report
 

@@ -47,6 +47,7 @@ from properties.imports.report import (
 )
 from properties.imports.upload import QUEUE
 from properties.models import Fetch, Import
+from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 
 log = logging.getLogger(__name__)
@@ -382,6 +383,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
         batch_size=batch_size,
         seen_at=datetime.fromisoformat(at) if at else None,
         keep=True,
+        cause=Cause.IMPORT.of(row.pk),
     )
 
 

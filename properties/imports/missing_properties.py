@@ -32,7 +32,7 @@ def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
     return sorted(str(one) for one in rows.values_list("object_reference_id", flat=True))
 
 
-def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
+def set_state(rows: Iterable[Property], state: str, *, now: datetime, cause: str = "") -> None:
     """Set the state of all properties that are not exempt. A second call changes nothing (I1).
 
     A property that somebody exempts at the same moment is not changed either.
@@ -41,7 +41,7 @@ def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
         while row.desired.get(STATE) != EXEMPT:
             changes, by = {STATE: state}, Change.Origin.MISSING
             try:
-                edit(row, changes, origin=by, now=now, revision=row.revision)
+                edit(row, changes, origin=by, now=now, cause=cause, revision=row.revision)
             except Outdated:
                 continue  # the row has been read again
             break

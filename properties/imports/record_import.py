@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -23,6 +23,7 @@ from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
+from properties.models.change import Origin
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class _Item:
         return self.record.changes({})
 
 
+class _By(TypedDict):
+    origin: Origin
+    now: datetime
+    cause: str
+
+
 class RecordImport:
     """Applies records in batches, and reports the outcome of each.
 
@@ -44,6 +51,7 @@ class RecordImport:
         feed: the source of a full feed, as in `Property.fed_by`; None for a table.
         seen_at: the start of the preview that a person has released; None if there was none.
         earlier: the references of the records that earlier slices of a dry run have handled.
+        cause: what the changes are recorded under, see `Change.cause`.
     """
 
     def __init__(
@@ -56,7 +64,9 @@ class RecordImport:
         dry_run: bool,
         seen_at: datetime | None = None,
         earlier: Iterable[str] = (),
+        cause: str = "",
     ) -> None:
+        self._cause = cause
         self._workspace = workspace
         self._feed = feed
         self._report = report
@@ -155,6 +165,10 @@ class RecordImport:
     def _rows(self) -> QuerySet[Property]:
         return Property.objects.filter(workspace=self._workspace)
 
+    @property
+    def _by(self) -> _By:
+        return {"origin": Change.Origin.FEED, "now": self._now, "cause": self._cause}
+
     def _make(self, items: list[_Item]) -> None:
         """Create the properties of new records at once, or singly if one of them exists now."""
         try:
@@ -173,8 +187,7 @@ class RecordImport:
             arrived = [
                 NewProperty(one.record.reference, one.alone, self._new_memory(one)) for one in items
             ]
-            origin = Change.Origin.FEED
-            bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
+            bulk_create.create_all(self._workspace, arrived, **self._by)
         for one in items:
             self._report.new.add(one.record.reference)
             self._set_aside(one.line)
@@ -201,8 +214,7 @@ class RecordImport:
                 _check({path: changes[path] for path in changed}, before)
             elif changed or memory:
                 with transaction.atomic():
-                    by = Change.Origin.FEED
-                    edit(row, changes, origin=by, now=self._now, revision=row.revision)
+                    edit(row, changes, revision=row.revision, **self._by)
                     if memory:
                         self._rows.filter(pk=row.pk).update(**memory)
         except Invalid as error:

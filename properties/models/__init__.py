@@ -10,6 +10,7 @@ from properties.models.property import Property
 from properties.models.recurring import Recurring
 from properties.models.sender import Sender
 from properties.models.source import Fetch, Source
+from properties.models.undo_job import Undo
 from properties.models.walk import Walk
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "Recurring",
     "Sender",
     "Source",
+    "Undo",
     "Walk",
 ]

@@ -1,10 +1,12 @@
 """The history: who changed which field from what to what. Append-only: an undo is an edit."""
 
 from copy import copy
+from enum import StrEnum
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from properties import merge
@@ -19,6 +21,17 @@ class Origin(models.TextChoices):
     API = "API", "Our own code"
     HTTP_API = "HTTP_API", "API"
     PLATFORM = "PLATFORM", "Platform"
+
+
+class Cause(StrEnum):
+    """What makes many changes at once, and can be undone as one."""
+
+    IMPORT = "import"
+    UNDO = "undo"
+
+    def of(self, key: int) -> str:
+        """Return the cause of a change by the key of the row that made it."""
+        return f"{self}:{key}"
 
 
 class Change(models.Model):
@@ -37,8 +50,15 @@ class Change(models.Model):
     new = models.JSONField(null=True)
     origin = models.CharField(max_length=10, choices=Origin)
     actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,  # `change_by_person` begins with it
     )
+    # What made it together with other changes, as "import:12"; "" for an edit of its own. No key,
+    # because an import expires and its changes stay.
+    cause = models.CharField(max_length=40, blank=True, default="", db_default="")
     note = models.CharField(max_length=255, blank=True, default="")
     revision = models.PositiveBigIntegerField()
     at = models.DateTimeField(default=timezone.now)
@@ -47,6 +67,12 @@ class Change(models.Model):
         indexes = [
             # The history of one property, newest first.
             models.Index(fields=["real_estate_property", "-at"], name="change_history"),
+            # All changes, those of a person and those of one cause, newest first.
+            models.Index(fields=["at", "id"], name="change_newest"),
+            models.Index(fields=["actor", "at", "id"], name="change_by_person"),
+            models.Index(
+                fields=["cause", "at", "id"], name="change_by_cause", condition=~Q(cause="")
+            ),
         ]
 
     def __str__(self) -> str:

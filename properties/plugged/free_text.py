@@ -5,13 +5,14 @@ the values of the history and of conflicts, and for the content of feeds and imp
 """
 
 from crm_sync.hooks import FreeText
-from properties.models import Change, Fetch, Import, Property, Recurring, Source
+from properties.models import Change, Fetch, Import, Property, Recurring, Source, Undo
 
 FREE_TEXT = (
     FreeText(Property, ("last_answer",)),
     FreeText(Change, ("note",)),
     FreeText(Fetch, ("problem",)),
     FreeText(Import, ("problem",)),
+    FreeText(Undo, ("problem",)),
     FreeText(Recurring, ("problem",)),
     FreeText(Source, ("problem",)),
 )

@@ -12,7 +12,7 @@ from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import Workspace, awake, due
 from properties import recurring
 from properties.drift.comparison import forgotten
-from properties.models import Conflict, Import, Property, Recurring, Source
+from properties.models import Conflict, Import, Property, Recurring, Source, Undo
 from properties.models.import_ import ImportState
 from properties.models.property import ProblemKind, WaitReason
 
@@ -31,6 +31,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     return [
         properties(workspace_id, now),
         imports(workspace_id, now),
+        undos(workspace_id, now),
         sources(workspace_id, now),
         recurring_work(workspace_id, now),
     ]
@@ -113,6 +114,20 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
         {state.label.lower(): Q(state=state) for state in ImportState},
+        [
+            never_left(now),
+            leased_too_long(now),
+        ],
+    )
+
+
+def undos(workspace_id: int, now: datetime) -> CheckGroup:
+    """Check that each undo of many changes is worked on, or has ended."""
+    has_ended = Q(ended_at__isnull=False)
+    return CheckGroup(
+        "undos",
+        Undo.objects.filter(workspace=workspace_id).only("workspace"),
+        {"ended": has_ended, "under way": ~has_ended},
         [
             never_left(now),
             leased_too_long(now),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
 from crm_sync.expiry import Part, deletion, older
-from properties.models import DriftCheck, Import
+from properties.models import DriftCheck, Import, Undo
 from properties.sources.source_look import KNOWN
 
 DRIFT_DAYS = 90
@@ -28,5 +28,6 @@ def expired(now: datetime) -> dict[str, Part]:
     checks = older(DriftCheck.objects.order_by("pk"), "started_at", days=DRIFT_DAYS, now=now)
     return {
         "checks for drift": deletion(checks),
+        "undos": deletion(older(Undo.objects.order_by("pk"), "ended_at", days=days, now=now)),
         "imports": deletion(older(ended.order_by("pk"), "ended_at", days=days, now=now)),
     }
