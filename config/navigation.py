@@ -24,6 +24,7 @@ MOST_COUNTED = 99  # a larger number would not help
 Screen = tuple[str, ...]
 DAILY: tuple[Screen, ...] = (
     ("Properties", "home_work", "properties.property"),
+    ("What changed", "history", "properties.property/changes"),
     ("Conflicts", "call_split", "properties.conflict"),
     ("Orders", "photo_camera", "orders.order", "orders.placement"),
     ("Calendar", "calendar_month", "orders.order/calendar"),

@@ -7,7 +7,9 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from crm_sync import hooks
 from crm_sync.models import Workspace
+from crm_sync.work import turn
 from tests.conftest import PLATFORM, TOKEN
 from tests.properties.virtual import World, virtual_clock
 
@@ -47,3 +49,9 @@ def world(box, db) -> Iterator[World]:
     with virtual_clock() as clock:
         connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
         yield World(box, connected, clock)
+
+
+@pytest.fixture
+def take_undos(main):
+    """Let a worker do all undos of the workspace."""
+    return lambda: turn.take(hooks.queue("undos"), main.pk, seconds=5.0)

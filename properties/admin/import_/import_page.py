@@ -9,8 +9,11 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
+from properties.admin.property.all_changes import address_of
+from properties.domain.change_selection import ChangeSelection
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
-from properties.models import Import
+from properties.models import Change, Import
+from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 
 TONES = {
@@ -75,6 +78,8 @@ def import_page(
         "problem_tone": "danger" if row.state == State.FAILED else "warning",
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
+        "take_back": _take_back(row) if may_act else "",
+        "is_unknown": not is_open and _written(row) > 0 and not _has_changes(row),
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
@@ -84,6 +89,21 @@ def import_page(
         "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
+
+
+def _take_back(row: Import) -> str:
+    """Return the address of the undo of its changes; "" if there is nothing to undo."""
+    if row.state in Import.OPEN or not _has_changes(row):
+        return ""
+    return address_of(ChangeSelection(cause=Cause.IMPORT.of(row.pk)), page="changes_undo")
+
+
+def _has_changes(row: Import) -> bool:
+    return Change.objects.filter(cause=Cause.IMPORT.of(row.pk)).exists()
+
+
+def _written(row: Import) -> int:
+    return count(row.report, "new") + count(row.report, "changed")
 
 
 def _facts(row: Any, now: datetime) -> list[tuple[str, object]]:
@@ -125,10 +145,9 @@ def _says(row: Import) -> str:
     if row.state not in (State.CANCELLED, State.FAILED) or not taken:
         return SAYS[State(row.state)]
     ended = "It was cancelled" if row.state == State.CANCELLED else "It ended"
-    written = count(row.report, "new") + count(row.report, "changed")
     return (
         f"{ended} after {handled(row.report):,} of {_records(row.total or 0)}."
-        f" What was imported until then stays: {_records(written)} new or changed."
+        f" What was imported until then stays: {_records(_written(row))} new or changed."
     )
 
 

@@ -25,12 +25,14 @@ from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
+from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
 from properties.admin.property.export_actions import EXPORTS, ExportActions
 from properties.admin.property.property_filters import ProblemFilter, StateFilter, TypeFilter
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
+from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
 from properties.catalog import label
 from properties.domain import headline
 from properties.domain.editing import Outdated
@@ -90,6 +92,10 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return [
             OwnPage("batch/<int:batch_id>/", "batch", partial(batch_page, self), "view"),
             OwnPage("batch/<int:batch_id>/progress/", "batch_progress", batch_progress, "view"),
+            OwnPage("changes/", "changes", partial(changes_page, self), "view"),
+            OwnPage("changes/undo/", "changes_undo", partial(undo_plan, self), "view"),
+            OwnPage("undo/<int:undo_id>/", "undone", partial(undone_page, self), "view"),
+            OwnPage("undo/<int:undo_id>/live/", "undone_live", partial(undone_live, self), "view"),
             OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
             OwnPage("<path:object_id>/read/", "read", self.read_view),
             OwnPage("<path:object_id>/live/", "live", self.live_view),

@@ -1,0 +1,282 @@
+"""What changed: the history of all properties, with filters, and the way to undo a selection."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import EMPTY, badge, link, local_day, moment, page_at, two_lines
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import ROWS
+from crm_sync.admin.ui.scope import without_workspace
+from crm_sync.hooks import Person
+from crm_sync.models import Workspace
+from crm_sync.security.access import own_workspaces, within, workspace_keys
+from properties import merge
+from properties.admin.property.change_history import ORIGIN_TONES
+from properties.admin.words import worded_change
+from properties.catalog import FIELDS, equal, label
+from properties.domain.change_selection import CREATED, ChangeSelection, Place
+from properties.models import Change, Import, Property
+from properties.models.change import Cause, Origin
+
+TIMES = {"hour": "Last hour", "today": "Today", "yesterday": "Yesterday"}
+OFFERED = 50  # imports in the filter
+MOST_PEOPLE = 200
+SAYS = {Cause.IMPORT: "import", Cause.UNDO: "undo"}
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """One change in words."""
+
+    when: SafeString | str
+    subject: SafeString
+    name: str
+    path: str
+    values: tuple[str, str]
+    origin: SafeString
+    who: SafeString | str
+    cause: SafeString | str
+    sent: SafeString | str
+
+
+def changes_page(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show the changes that the filters select, a page at a time, without counting them."""
+    now = timezone.now()
+    selection = selected(request.user, request.GET, now)
+    after = _place(request.GET.get("after", ""))
+    found, end = selection.near(after)
+    found = within(request.user, found, "real_estate_property__workspace")
+    found = found.select_related("actor", "real_estate_property").defer(
+        "real_estate_property__leftover", "real_estate_property__fed"
+    )
+    rows = list(found[: ROWS + 1])
+    last = (rows[ROWS - 1].at, rows[ROWS - 1].pk) if len(rows) > ROWS else end
+    context = {
+        "title": "What changed",
+        "rows": [_row(change, request.user, now) for change in rows[:ROWS]],
+        "filters": _filters(request, selection),
+        "from": _typed(selection.since),
+        "to": _typed(selection.until),
+        "is_filtered": selection != ChangeSelection(),
+        "older": f"?{urlencode({**_query(request.GET), 'after': _written(last)})}" if last else "",
+        "looked_to": moment(last[0], now) if last and len(rows) <= ROWS else "",
+        "is_first": after is None,
+        "undo": _undo_address(request.user, selection)
+        if admin.has_change_permission(request)
+        else None,
+        **without_workspace(request),
+    }
+    return page(admin, request, "properties/all_changes.html", context)
+
+
+def selected(person: Person, asked: QueryDict, now: datetime) -> ChangeSelection:
+    """Return the selection in an address; what is not understood filters nothing."""
+    since, until = _times(asked, now)
+    slug = asked.get("workspace", "")
+    mine = own_workspaces(person).filter(slug=slug) if slug else Workspace.objects.none()
+    return ChangeSelection(
+        workspace=mine.values_list("pk", flat=True).first() if slug else None,
+        person=_number(asked.get("person", "")),
+        cause=asked.get("cause", "")[:40],
+        origin=asked.get("origin", "") if asked.get("origin") in Origin.values else "",
+        field=asked.get("field", "")[:300],
+        since=since,
+        until=until,
+    )
+
+
+def address_of(selection: ChangeSelection, slug: str = "", page: str = "changes") -> str:
+    """Return the address of the page, or of its undo, for a selection with absolute times."""
+    asked = {
+        "workspace": slug,
+        "person": selection.person,
+        "cause": selection.cause,
+        "origin": selection.origin,
+        "field": selection.field,
+        "from": selection.since and selection.since.isoformat(),
+        "to": selection.until and selection.until.isoformat(),
+    }
+    query = urlencode({name: value for name, value in asked.items() if value})
+    return f"{reverse(f'admin:properties_property_{page}')}?{query}"
+
+
+def workspace_of(person: Person, selection: ChangeSelection) -> Workspace | None:
+    """Return the workspace in which a selection can be undone; None if it names several."""
+    mine = own_workspaces(person)
+    kind, _, key = selection.cause.partition(":")
+    if selection.workspace is not None:
+        mine = mine.filter(pk=selection.workspace)
+    elif kind == Cause.IMPORT and _number(key) is not None:
+        mine = mine.filter(pk__in=Import.objects.filter(pk=key).values("workspace"))
+    found = list(mine[:2])
+    return found[0] if len(found) == 1 else None
+
+
+def _undo_address(person: Person, selection: ChangeSelection) -> str:
+    """Return the address of the undo; "" as long as the filters select too much for one."""
+    workspace = workspace_of(person, selection) if selection.can_be_undone else None
+    return address_of(selection, workspace.slug, "changes_undo") if workspace else ""
+
+
+def _row(change: Change, person: Person, now: datetime) -> ChangeRow:
+    row = change.real_estate_property
+    history = reverse("admin:properties_property_history", args=[row.pk])
+    count = len(merge.leaves(change.new or {})) if change.is_creation else 0
+    return ChangeRow(
+        when=moment(change.at, now),
+        subject=two_lines(link(history, place_of(row) or row), row if place_of(row) else ""),
+        name="Created" if change.is_creation else label(change.path),
+        path=change.path,
+        values=(EMPTY, f"{count} field{'' if count == 1 else 's'}")
+        if change.is_creation
+        else worded_change(change.path, change.old, change.new),
+        origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
+        who=_who(change),
+        cause=cause_link(change.cause, person) or _note(change),
+        sent=_sent(change, row),
+    )
+
+
+def _who(change: Change) -> SafeString | str:
+    if change.actor_id is None or change.origin == Origin.HTTP_API:
+        return change.who
+    return link(address_of(ChangeSelection(person=change.actor_id)), change.who)
+
+
+def _note(change: Change) -> str:
+    return "" if change.origin == Origin.HTTP_API else change.note
+
+
+def cause_link(cause: str, person: Person) -> SafeString | str:
+    """Return what made a change together with others, as a link if the person may follow it."""
+    kind, _, key = cause.partition(":")
+    if kind == Cause.IMPORT:
+        may = person.has_perm("properties.view_import")  # type: ignore[union-attr]
+        return link(page_at("properties.import", key) if may else "", f"import {key}")
+    if kind == Cause.UNDO:
+        return link(reverse("admin:properties_property_undone", args=[key]), f"undo {key}")
+    return ""
+
+
+def _sent(change: Change, row: Property) -> SafeString | str:
+    """Say whether the platform has the value; nothing if it was replaced since."""
+    if change.origin == Origin.PLATFORM:
+        return badge("From there", "muted")
+    if change.is_creation:
+        return badge("Sent", "good") if row.platform_id else badge("Not yet", "info")
+    path = change.path
+    if not equal(path, merge.leaves(row.desired).get(path), change.new):
+        return badge("Replaced", "muted")
+    if row.platform_id and equal(path, merge.leaves(row.observed).get(path), change.new):
+        return badge("Sent", "good")
+    if path in row.blocked or "" in row.blocked:
+        return badge("Waits for you", "warning")
+    return badge("Not yet", "info")
+
+
+def place_of(row: Property) -> str:
+    """Return street and locality of a property in one line; "" if it has neither."""
+    address = row.desired.get("address")
+    told = address if isinstance(address, dict) else {}
+    town = " ".join(str(told[n]) for n in ("postalCode", "locality") if told.get(n))
+    return ", ".join(str(part) for part in (told.get("street"), town) if part)
+
+
+# --- filters ---
+def _filters(request: HttpRequest, chosen: ChangeSelection) -> list[dict[str, Any]]:
+    """Return the choices: name, label, value, and the options as value and text."""
+    person = request.user
+    time = request.GET.get("time", "")
+    slugs = [one.slug for one in own_workspaces(person)]
+    fields = sorted(((path, label(path)) for path in FIELDS), key=lambda one: one[1])
+    every = [
+        ("time", "Any time", time if time in TIMES else "", list(TIMES.items())),
+        ("person", "Everybody", str(chosen.person or ""), _people(person)),
+        ("origin", "Any origin", chosen.origin, list(Origin.choices)),
+        ("cause", "Any import", chosen.cause, _imports(person, chosen.cause)),
+        ("field", "Any field", chosen.field, [(CREATED, "Created"), *fields]),
+        ("workspace", "All workspaces", request.GET.get("workspace", ""), [(s, s) for s in slugs]),
+    ]
+    return [
+        {"name": name, "any": text, "value": value, "options": options}
+        for name, text, value, options in every
+        if options and (name != "workspace" or len(options) > 1)
+    ]
+
+
+def _people(person: Person) -> list[tuple[str, str]]:
+    """Return the people whose changes this person may see, without those of other workspaces."""
+    found: QuerySet[User] = User.objects.filter(is_staff=True).order_by("username")
+    keys = workspace_keys(person)
+    if keys is not None:
+        mine = Workspace.people.through.objects.filter(workspace__in=keys).values("user")
+        found = found.filter(Q(pk__in=mine) | Q(pk=person.pk))
+    return [(str(pk), name) for pk, name in found.values_list("pk", "username")[:MOST_PEOPLE]]
+
+
+def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:
+    options = []
+    if person.has_perm("properties.view_import"):  # type: ignore[union-attr]
+        rows = within(person, Import.objects.filter(released_at__isnull=False)).order_by("-pk")
+        options = [
+            (Cause.IMPORT.of(pk), f"{name[:40]}, {local_day(timezone.localtime(at))}")
+            for pk, name, at in rows.values_list("pk", "name", "released_at")[:OFFERED]
+        ]
+    if chosen and chosen not in dict(options):
+        options.insert(0, (chosen, chosen.replace(":", " ")))
+    return options
+
+
+def _times(asked: QueryDict, now: datetime) -> tuple[datetime | None, datetime | None]:
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    match asked.get("time", ""):
+        case "hour":
+            return now - timedelta(hours=1), None
+        case "today":
+            return midnight, None
+        case "yesterday":
+            return midnight - timedelta(days=1), midnight
+    return _moment(asked.get("from", "")), _moment(asked.get("to", ""))
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return timezone.make_aware(found) if timezone.is_naive(found) else found
+
+
+def _typed(at: datetime | None) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%dT%H:%M}" if at else ""
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _query(asked: QueryDict) -> dict[str, str]:
+    return {name: asked[name] for name in asked if asked.get(name) and name != "after"}
+
+
+def _written(place: Place) -> str:
+    return f"{place[0].isoformat()}_{place[1]}"
+
+
+def _place(text: str) -> Place | None:
+    time, _, key = text.partition("_")
+    at, pk = _moment(time), _number(key)
+    return (at, pk) if at and pk else None

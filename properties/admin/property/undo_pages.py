@@ -1,0 +1,177 @@
+"""The undo of many changes: what it would do, one confirmation, and what it did."""
+
+from datetime import datetime
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import exact_moment, link, page_at
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from crm_sync.hooks import Person
+from crm_sync.security.access import within
+from properties import merge
+from properties.admin.property.all_changes import (
+    address_of,
+    cause_link,
+    place_of,
+    selected,
+    workspace_of,
+)
+from properties.admin.words import in_one_line
+from properties.catalog import label
+from properties.domain import undo_steps
+from properties.domain.change_selection import CREATED, ChangeSelection
+from properties.domain.undo import Kept, KeptPart, RowUndo
+from properties.models import Change, Import, Property, Undo
+from properties.models.change import Cause, Origin
+
+SHOWN = 200  # kept parts on the page of an undo
+
+
+def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show what the undo of a selection would do, or request it (POST)."""
+    if not admin.has_change_permission(request):
+        raise PermissionDenied
+    selection = selected(request.user, request.GET, timezone.now())
+    workspace = workspace_of(request.user, selection) if selection.can_be_undone else None
+    if workspace is None:
+        messages.error(request, "Choose a person, an import or a time, and one workspace.")
+        return HttpResponseRedirect(address_of(selection))
+    selection = selection.within(workspace.pk)
+    if request.method == "POST":
+        text = request.POST.get("up_to", "")
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
+            raise PermissionDenied
+        actor, now = cast("AbstractBaseUser", request.user), timezone.now()
+        job = undo_steps.request(workspace, selection, up_to=int(text), actor=actor, now=now)
+        kind, _, key = selection.cause.partition(":")
+        if kind == Cause.IMPORT:
+            imports = Import.objects.filter(workspace=workspace, pk=key)
+            note(request, imports, f"Taken back by {job}.")
+        return HttpResponseRedirect(_page(job))
+    plan = undo_steps.preview(selection)
+    context = {
+        "title": "Undo these changes",
+        "plan": plan,
+        "counted": undo_steps.PREVIEWED,
+        "says": _says(selection, request.user),
+        "steps": [_shown(row, step) for row, step in plan.steps],
+        "back": address_of(selection, workspace.slug),
+    }
+    return page(admin, request, "properties/undo_plan.html", context)
+
+
+def undone_page(admin: ModelAdmin, request: HttpRequest, undo_id: int) -> HttpResponse:
+    """Show the progress of an undo, and what it did."""
+    job = _job(request.user, undo_id)
+    context = {"title": f"Undo {job.pk}", **_progress(admin, request, job)}
+    return page(admin, request, "properties/undo_progress.html", context)
+
+
+def undone_live(admin: ModelAdmin, request: HttpRequest, undo_id: int) -> HttpResponse:
+    """Return the parts of the page that change by themselves."""
+    job = _job(request.user, undo_id)
+    return render(request, "properties/undo_live.html", _progress(admin, request, job))
+
+
+def _page(job: Undo) -> str:
+    return reverse("admin:properties_property_undone", args=[job.pk])
+
+
+def _job(person: Person, undo_id: int) -> Undo:
+    rows = within(person, Undo.objects.select_related("requested_by"))
+    if (job := rows.filter(pk=undo_id).first()) is None:
+        raise Http404
+    return job
+
+
+def _progress(admin: ModelAdmin, request: HttpRequest, job: Undo) -> dict[str, Any]:
+    now = timezone.now()
+    newer = Change.objects.select_related("actor").in_bulk(
+        [one[4] for one in job.kept[:SHOWN] if one[4]]
+    )
+    mine = ChangeSelection(cause=Cause.UNDO.of(job.pk))
+    slug = job.workspace.slug
+    can_undo = bool(job.ended_at and job.count("fields")) and admin.has_change_permission(request)
+    return {
+        "job": job,
+        "says": _says(ChangeSelection.of_json(job.chosen), request.user),
+        "live": reverse("admin:properties_property_undone_live", args=[job.pk]),
+        "requested": exact_moment(job.requested_at, now),
+        "counts": {n: job.count(n) for n in ("fields", "properties", "removed", "kept")},
+        "removed": job.removed[:SHOWN],
+        "kept": [
+            _kept_row(key, reference, path, reason, newer.get(change))
+            for key, reference, path, reason, change in job.kept[:SHOWN]
+        ],
+        "lines": address_of(mine, slug),
+        "undo": address_of(mine, slug, "changes_undo") if can_undo else "",
+    }
+
+
+def _kept_row(
+    key: int, reference: str, path: str, reason: str, newer: Change | None
+) -> tuple[SafeString, str, str]:
+    name = label(path) if path else "The property"
+    subject = link(page_at("properties.property", key), reference)
+    return subject, name, _why(Kept(reason), newer)
+
+
+def _why(reason: Kept, newer: Change | None) -> str:
+    if newer is None:
+        return str(reason.label)
+    by = newer.who or newer.get_origin_display()
+    return f"{reason.label} by {by}, {timezone.localtime(newer.at):%Y-%m-%d %H:%M}"
+
+
+def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
+    """Return one property of a plan in words."""
+    here = merge.leaves(row.desired)
+    return {
+        "property": link(page_at("properties.property", row.pk), place_of(row) or row),
+        "reference": str(row) if place_of(row) else "",
+        "removes": step.removes,
+        "fields": [
+            (label(path), in_one_line(path, here.get(path)), in_one_line(path, value))
+            for path, value in step.values.items()
+        ],
+        "kept": [_kept_words(part) for part in step.kept],
+    }
+
+
+def _kept_words(part: KeptPart) -> tuple[str, str]:
+    return label(part.path) if part.path else "The property", _why(part.reason, part.change)
+
+
+def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeString | str]]:
+    """Return the selection in words: what is filtered, and by what."""
+    found: list[tuple[str, SafeString | str]] = []
+    if selection.cause:
+        found.append(("Changes of", cause_link(selection.cause, person)))
+    if selection.person:
+        found.append(("Changed by", _name(selection.person)))
+    if selection.origin:
+        found.append(("Origin", Origin(selection.origin).label))
+    if selection.field:
+        name = "Created" if selection.field == CREATED else label(selection.field)
+        found.append(("Field", name))
+    for name, at in (("From", selection.since), ("Before", selection.until)):
+        found += [(name, _exact(at))] if at else []
+    return found
+
+
+def _exact(at: datetime) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
+
+
+def _name(key: int) -> str:
+    return User.objects.filter(pk=key).values_list("username", flat=True).first() or ""
