@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='change',
-            index=models.Index(condition=models.Q(('cause', ''), _negated=True), fields=['cause', 'at', 'id'], name='change_by_cause'),
+            index=models.Index(fields=['cause', 'at', 'id'], name='change_by_cause'),
         ),
         migrations.AddField(
             model_name='undo',
