@@ -115,10 +115,7 @@ def test_pages_go_on_at_a_key_and_show_each_change_once(admin_client, main, flat
         context = admin_client.get(address).context
         found += [row.values[1] for row in context["rows"]]
         address = PAGE + context["older"] if context["older"] else ""
-    assert (
-        found == [*(f"House {n}" for n in reversed(range(70))), "House", "4 fields"][: len(found)]
-    )
-    assert len(found) == 72
+    assert found == [*(f"House {n}" for n in reversed(range(70))), "House", "3 fields"]
 
 
 def test_a_page_looks_at_a_bounded_number_of_changes_and_says_how_far(
