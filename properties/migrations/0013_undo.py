@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('crm_sync', '0009_holds'),
-        ('properties', '0010_held'),
+        ('properties', '0012_search_text'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
