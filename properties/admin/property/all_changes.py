@@ -269,7 +269,7 @@ def _number(text: str) -> int | None:
 
 
 def _query(asked: QueryDict) -> dict[str, str]:
-    return {name: asked[name] for name in asked if asked.get(name) and name != "after"}
+    return {name: text for name in asked if (text := asked.get(name, "")) and name != "after"}
 
 
 def _written(place: Place) -> str:
