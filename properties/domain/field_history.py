@@ -1,6 +1,7 @@
 """The permanent history of a property: its changes, and its conflicts (I4)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -16,6 +17,11 @@ DECISIONS = {
     Workspace.ConflictPolicy.CRM_WINS: Conflict.Decision.OURS,
     Workspace.ConflictPolicy.PLATFORM_WINS: Conflict.Decision.THEIRS,
     Workspace.ConflictPolicy.ASK: Conflict.Decision.OPEN,
+}
+_PROGRAMS = {
+    Origin.FEED: "A feed",
+    Origin.MISSING: "A feed",
+    Origin.PLATFORM: "The platform",
 }
 
 
@@ -93,3 +99,20 @@ def close_conflicts(
         open_ones.filter(pk=conflict.pk).update(
             decision=decision, origin=origin, decided_by=actor, decided_at=now
         )
+
+
+@dataclass(frozen=True)
+class Newer:
+    """Who changed a leaf last, and when; the time is None if it is not known."""
+
+    who: str = "Somebody"
+    at: datetime | None = None
+
+
+def newer(property_: Property, leaf: str) -> Newer:
+    """Return who gave a leaf the value that it has now."""
+    changes = Change.objects.filter(real_estate_property=property_, path=leaf)
+    change = changes.select_related("actor").order_by("-revision", "-pk").first()
+    if change is None:
+        return Newer()
+    return Newer(change.who or _PROGRAMS.get(Origin(change.origin), "Somebody"), change.at)

@@ -35,11 +35,12 @@ from properties.catalog import (
 )
 from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.domain.editing import create, edit
+from properties.domain.field_history import newer
 from properties.forms import assembly, form_tree
 from properties.forms.form_tree import REFERENCE
 from properties.forms.input_values import unit
 from properties.forms.inputs import Input
-from properties.forms.question import Question, newer
+from properties.forms.question import Question
 from properties.models import Change, Property
 
 SHOWN = "shown"  # the hidden input with the values that the page showed

@@ -6,22 +6,14 @@ The question is put for each member in which both values differ, as in a conflic
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from properties import members
 from properties.catalog import equal
 from properties.members import Member
-from properties.models import Change, Property
-from properties.models.change import Origin
 
 MINE, THERE = "MINE", "THERE"
-_PROGRAMS = {
-    Origin.FEED: "A feed",
-    Origin.MISSING: "A feed",
-    Origin.PLATFORM: "The platform",
-}
 
 
 @dataclass(frozen=True)
@@ -70,20 +62,3 @@ class Question:
         if equal(member.path, member.base, member.ours):
             return THERE
         return MINE if equal(member.path, member.base, member.theirs) else ""
-
-
-@dataclass(frozen=True)
-class Newer:
-    """Who changed a leaf last, and when; the time is None if it is not known."""
-
-    who: str = "Somebody"
-    at: datetime | None = None
-
-
-def newer(property_: Property, leaf: str) -> Newer:
-    """Return who gave a leaf the value that it has now."""
-    changes = Change.objects.filter(real_estate_property=property_, path=leaf)
-    change = changes.select_related("actor").order_by("-revision", "-pk").first()
-    if change is None:
-        return Newer()
-    return Newer(change.who or _PROGRAMS.get(Origin(change.origin), "Somebody"), change.at)

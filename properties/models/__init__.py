@@ -1,6 +1,6 @@
 """A property of the CRM, its changes and conflicts, and the feeds that it came from."""
 
-from properties.models.batch import Batch
+from properties.models.batch import Batch, BatchEdit
 from properties.models.change import Change
 from properties.models.conflict import Conflict
 from properties.models.drift import DriftCheck
@@ -15,6 +15,7 @@ from properties.models.walk import Walk
 
 __all__ = [
     "Batch",
+    "BatchEdit",
     "Change",
     "Conflict",
     "DriftCheck",

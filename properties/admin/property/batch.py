@@ -1,4 +1,4 @@
-"""The pages to push or read many properties: the plan, then the progress."""
+"""The pages to push, read or edit many properties: the plan, then the progress."""
 
 from typing import Any, cast
 
@@ -22,8 +22,10 @@ from crm_sync.models import Workspace
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.templatetags.problems import problem_cell
+from properties.admin.property.bulk_edit_page import set_page
 from properties.admin.words import in_one_line
 from properties.catalog import label
+from properties.domain.bulk_edit import MOST
 from properties.models import Batch, Property
 from properties.models.property import ProblemKind, SyncState
 from properties.push import batches
@@ -32,8 +34,11 @@ CALLS = {"POST": "Create", "PATCH": "Change"}
 NOTHING = "Nothing to send"
 
 
-def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse:
+def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse | None:
     """Store the selection and redirect to its plan; nothing is due yet."""
+    if kind == Batch.Kind.SET and rows.order_by().count() > MOST:
+        messages.warning(request, f"At most {MOST:,} at a time: narrow the list first.")
+        return None
     actor = cast("AbstractBaseUser", request.user)
     return HttpResponseRedirect(_page(batches.choose(rows, kind, actor=actor, now=timezone.now())))
 
@@ -41,6 +46,8 @@ def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> Htt
 def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpResponse:
     """Show the plan, confirm it (POST), or show the progress."""
     batch = _batch(request, batch_id)
+    if batch.kind == Batch.Kind.SET:
+        return set_page(admin, request, batch)
     if request.method == "POST":
         if not admin.has_change_permission(request):
             raise PermissionDenied
@@ -61,6 +68,8 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
 def batch_progress(request: HttpRequest, batch_id: int) -> HttpResponse:
     """Return the progress, which the page of a running batch requests every second."""
     batch = _batch(request, batch_id)
+    if batch.kind == Batch.Kind.SET:  # its page goes on by itself
+        raise Http404
     context = {"batch": batch, **_progress(batch)}
     return render(request, "properties/batch_live.html", context)
 
@@ -70,7 +79,7 @@ def _page(batch: Batch) -> str:
 
 
 def _batch(request: HttpRequest, batch_id: int) -> Batch:
-    batch = Batch.objects.select_related("confirmed_by").filter(pk=batch_id).first()
+    batch = Batch.objects.select_related("confirmed_by", "undone_by").filter(pk=batch_id).first()
     if batch is None or not _is_within(request.user, batch):
         raise Http404
     return batch

@@ -23,7 +23,7 @@ from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
 from properties.domain.editing import Invalid
 from properties.domain.undo import ChangedSince, can_undo, undo
-from properties.models import Change, Property
+from properties.models import BatchEdit, Change, Property
 from properties.models.change import Origin
 
 PER_PAGE = 50
@@ -38,6 +38,7 @@ class Entry:
         since: the current value, if it differs from the one that the change set.
         undo: the address of the undo; "" if there is nothing to undo.
         fields: each field that a creation set.
+        batch: the address of the batch that set it together with other properties.
     """
 
     when: SafeString | str
@@ -50,6 +51,7 @@ class Entry:
     since: str = ""
     undo: str = ""
     fields: tuple["Entry", ...] = ()
+    batch: str = ""
 
 
 def entries(row: Property, changes: list[Change]) -> list[Entry]:
@@ -86,6 +88,20 @@ def _with_undo(entry: Entry, change: Change, current: Any) -> Entry:
     )
 
 
+def _with_batches(row: Property, changes: list[Change]) -> list[Entry]:
+    """Return changes in words, each with the batch in which many properties were set."""
+    revisions = [change.revision for change in changes]
+    found = BatchEdit.objects.filter(real_estate_property=row, revision__in=revisions)
+    batches = {
+        revision: reverse("admin:properties_property_batch", args=[key])
+        for revision, key in found.values_list("revision", "batch")
+    }
+    return [
+        replace(entry, batch=batches.get(change.revision, ""))
+        for entry, change in zip(entries(row, changes), changes, strict=True)
+    ]
+
+
 def _address(change: Change) -> str:
     """Return the address of the undo of one field; a creation has one for each field."""
     keys = [change.real_estate_property_id, change.pk]
@@ -110,8 +126,8 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
         "title": f"History of {row}",
         "original": row,
         "page": shown,
-        "pages": _numbers(shown),
-        "entries": entries(row, [change.part(chosen) or change for change in shown]),
+        "pages": numbers(shown),
+        "entries": _with_batches(row, [change.part(chosen) or change for change in shown]),
         "fields": [(path, label(path)) for path in sorted(paths - {Change.CREATION}, key=label)],
         "chosen": chosen,
         "can_change": admin.has_change_permission(request, row),
@@ -119,7 +135,8 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
     return page(admin, request, "properties/history.html", context)
 
 
-def _numbers(page: Page[Change]) -> list[int | str]:
+def numbers(page: Page[Any]) -> list[int | str]:
+    """Return the numbers of the pages to choose from, with dots for those left out."""
     return list(page.paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1))
 
 

@@ -81,11 +81,11 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     search_fields = ("search",)
     search_help_text = SEARCHED
     ordering = ("object_reference_id", "pk")
-    actions = ("push", "read", *EXPORTS)
+    actions = ("set_fields", "push", "read", *EXPORTS)
 
     class Media:
         css = {"all": ("properties/property.css",)}
-        js = ("properties/counter.js", "crm_sync/follow.js")
+        js = ("properties/counter.js", "properties/set.js", "crm_sync/follow.js")
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have; its history page becomes ours."""
@@ -157,13 +157,18 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
 
     pushed = moment_column("Last pushed", "pushed_at")
 
+    @action(description="Set…", permissions=["change"])
+    def set_fields(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
+        """Ask which fields of the chosen properties are set; nothing is changed yet."""
+        return ask(request, queryset, Batch.Kind.SET)
+
     @action(description="Push…", permissions=["change"])
-    def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+    def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a push of the chosen properties sends, before anything is due."""
         return ask(request, queryset, Batch.Kind.PUSH)
 
     @action(description="Read from the platform…", permissions=["change"])
-    def read(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+    def read(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a read of the chosen properties means, before anything is due."""
         return ask(request, queryset, Batch.Kind.READ)
 

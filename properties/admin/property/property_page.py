@@ -14,10 +14,11 @@ from properties.admin.property.feed_tab import from_feed_section
 from properties.admin.property.sync_tab import state_badge, sync_tab
 from properties.admin.words import worded
 from properties.catalog import Field, Kind, NameSource, label, leaf_of
+from properties.domain.field_history import newer
 from properties.forms import PropertyForm
 from properties.forms.form import WORKSPACE
 from properties.forms.form_tree import InputPlace
-from properties.forms.question import MINE, THERE, Question, newer
+from properties.forms.question import MINE, THERE, Question
 from properties.models.property import ProblemKind
 
 

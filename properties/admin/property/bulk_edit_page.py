@@ -1,0 +1,184 @@
+"""The pages that set fields of many properties: the form, the plan, the result, and its undo."""
+
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Case, F, Q, QuerySet, When
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import exact_moment, link, page_at
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from properties.admin.property.change_history import numbers
+from properties.admin.words import worded, worded_change
+from properties.catalog import label
+from properties.domain import bulk_edit
+from properties.forms.set_form import CLEAR, SetForm, wanted
+from properties.models import Batch, BatchEdit
+
+PER_PAGE = 50
+SECONDS = 2.0  # of work in one request; the page then asks for the next one
+
+
+def set_page(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Show the form, the plan or the result; a POST takes the step that its button names."""
+    may_act = admin.has_change_permission(request)
+    if request.method == "POST":
+        if not may_act:
+            raise PermissionDenied
+        return _act(admin, request, batch)
+    if batch.confirmed_at is not None:
+        return page(admin, request, "properties/set_result.html", _result(request, batch, may_act))
+    if batch.planned_at is None or "change" in request.GET:
+        return _form_page(admin, request, batch, SetForm(entered=batch.wanted))
+    return page(admin, request, "properties/set_plan.html", _plan(request, batch, may_act))
+
+
+def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
+    actor, now = cast("AbstractBaseUser", request.user), timezone.now()
+    step = request.POST.get("step")
+    mine = Batch.objects.filter(pk=batch.pk)
+    if step == "plan":
+        form = SetForm(request.POST, entered={})
+        if not form.is_valid():
+            return _form_page(admin, request, batch, form)
+        if not bulk_edit.plan(batch, wanted(form.entered), entered=form.entered, now=now):
+            messages.warning(request, "This was set before: choose the properties once more.")
+    elif step == "set":
+        planned_at = request.POST.get("planned_at", "")
+        if bulk_edit.start(batch, planned_at=planned_at, actor=actor, now=now):
+            note(request, mine, "Confirmed.")
+        elif batch.confirmed_at is None:
+            text = "Somebody has made another plan since. This is how it is now: check it."
+            messages.warning(request, text)
+        else:
+            messages.info(request, "This was set before.")
+    elif step == "undo" and bulk_edit.begin_undo(batch, actor=actor, now=now):
+        note(request, mine, "Undone.")
+    batch.refresh_from_db()
+    until = time.monotonic() + SECONDS
+    if batch.undone_at is not None:
+        bulk_edit.take_back_rest(batch, now=now, until=until)
+    elif batch.confirmed_at is not None:
+        bulk_edit.set_rest(batch, now=now, until=until)
+    return HttpResponseRedirect(_address(batch))
+
+
+def _address(batch: Batch) -> str:
+    return reverse("admin:properties_property_batch", args=[batch.pk])
+
+
+def _form_page(
+    admin: ModelAdmin, request: HttpRequest, batch: Batch, form: SetForm
+) -> HttpResponse:
+    for place in (place for tab in form.tree for place in tab.places):
+        place.bound = form[place.path]
+    context = {
+        "title": "Set fields",
+        "total": batch.properties.count(),
+        "address": _address(batch),
+        "groups": [
+            (tab, any(one.has_trouble or one.bound.value() for one in tab.places))
+            for tab in form.tree
+        ],
+        "problems": form.non_field_errors(),
+        "clear": form[CLEAR],
+        "media": admin.media + form.media,
+    }
+    return page(admin, request, "properties/set_form.html", context)
+
+
+def _plan(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]:
+    # Where something is refused comes first, where nothing is to be done last.
+    rank = Case(When(~Q(refused={}), then=0), When(~Q(planned={}), then=1), default=2)
+    edits = _shown(batch.edits.all()).order_by(rank, "pk")
+    return {
+        "title": "Set fields",
+        "batch": batch,
+        "counts": bulk_edit.counts(batch),
+        "entered": _entered(batch),
+        "planned_at": batch.planned_at.isoformat() if batch.planned_at else "",
+        "may_act": may_act,
+    } | _paged(request, edits, _planned)
+
+
+def _result(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]:
+    counts, now = bulk_edit.counts(batch), timezone.now()
+    is_undone = batch.undone_at is not None
+    is_finished = not (counts.to_take_back if is_undone else counts.to_set)
+    odd = _shown(batch.edits.all()).exclude(Q(left={}) & Q(refused={}) & Q(kept={})).order_by("pk")
+    return {
+        "title": "Set fields",
+        "batch": batch,
+        "counts": counts,
+        "entered": _entered(batch),
+        "is_undone": is_undone,
+        "is_finished": is_finished,
+        "confirmed": exact_moment(batch.confirmed_at, now),
+        "undone": exact_moment(batch.undone_at, now),
+        "may_act": may_act,
+        "can_undo": may_act and not is_undone and counts.written > 0,
+    } | _paged(request, odd, _reasons)
+
+
+def _shown(edits: QuerySet[BatchEdit]) -> QuerySet[BatchEdit]:
+    """Load what the page shows of each property, and no document of it."""
+    return edits.annotate(
+        reference=F("real_estate_property__object_reference_id"),
+        platform_id=F("real_estate_property__platform_id"),
+        title=F("real_estate_property__title"),
+    )
+
+
+def _entered(batch: Batch) -> list[tuple[str, str]]:
+    """Return each field and its new value in words; "" if it is cleared."""
+    return [
+        (label(path), "" if value is None else worded(path, value))
+        for path, value in batch.wanted.items()
+    ]
+
+
+def _paged(
+    request: HttpRequest,
+    edits: QuerySet[BatchEdit],
+    parts: Callable[[BatchEdit], dict[str, Any]],
+) -> dict[str, Any]:
+    shown = Paginator(edits, PER_PAGE).get_page(request.GET.get("page"))
+    rows = [_property(one) | parts(one) for one in shown]
+    return {"page": shown, "pages": numbers(shown), "rows": rows}
+
+
+def _property(one: Any) -> dict[str, Any]:
+    name = one.reference or f"platform id {one.platform_id}"
+    address = page_at("properties.property", one.real_estate_property_id)
+    return {"property": link(address, name), "title": one.title or ""}
+
+
+def _planned(one: BatchEdit) -> dict[str, Any]:
+    return {
+        "changes": [
+            (label(leaf), *worded_change(leaf, old, new))
+            for leaf, (old, new) in one.planned.items()
+        ],
+        "same": [label(leaf) for leaf in one.same],
+        "refused": [(label(leaf), reason) for leaf, reason in one.refused.items()],
+    }
+
+
+def _reasons(one: BatchEdit) -> dict[str, Any]:
+    found = (("Refused", one.refused), ("Not set", one.left), ("Not taken back", one.kept))
+    return {
+        "reasons": [
+            (what, label(leaf), reason)
+            for what, reasons in found
+            for leaf, reason in reasons.items()
+        ]
+    }

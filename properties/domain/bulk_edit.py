@@ -1,0 +1,246 @@
+"""One edit of many properties: a plan, one confirmation, and one undo for all (I1, I7).
+
+The plan stores the values that it showed. What somebody has changed since is left alone and named.
+Each property is edited in a transaction of its own, together with its `BatchEdit`. So a request
+that is killed loses nothing, and the next one goes on where it ended.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+
+from properties import merge
+from properties.catalog import FieldFault, equal, last_label, leaf_of
+from properties.domain.editing import Invalid, Outdated, edit, faults, without_theirs
+from properties.domain.field_history import newer
+from properties.merge import Document, Leaves
+from properties.models import Batch, BatchEdit, Change, Property
+from properties.models.change import Origin
+
+MOST = 1_000  # properties in one edit
+CHUNK = 100  # rows read at a time
+COLUMNS = ("desired", "observed")  # what a plan reads of a property
+
+Wanted = Callable[[Document], Leaves]
+TO_SET = Q(revision=None) & ~Q(planned={})
+TO_TAKE_BACK = Q(revision__gt=0, undo_revision=None)
+
+
+@dataclass(frozen=True)
+class EditCounts:
+    """The numbers of properties of an edit.
+
+    Attributes:
+        to_set: a change is planned, and is not made yet.
+        unchanged: every field has the new value already, and nothing is refused.
+        refused, left, kept: those with such a field.
+        written, undone: those that were changed, and those that were changed back.
+        to_take_back: those that were changed and whose undo is not done yet.
+    """
+
+    total: int
+    to_set: int
+    unchanged: int
+    refused: int
+    written: int
+    left: int
+    to_take_back: int
+    undone: int
+    kept: int
+
+
+def counts(batch: Batch) -> EditCounts:
+    """Count the properties of an edit, in one query."""
+    found = batch.edits.aggregate(
+        total=Count("pk"),
+        to_set=Count("pk", filter=TO_SET),
+        unchanged=Count("pk", filter=Q(planned={}, refused={})),
+        refused=Count("pk", filter=~Q(refused={})),
+        written=Count("pk", filter=Q(revision__gt=0)),
+        left=Count("pk", filter=~Q(left={})),
+        to_take_back=Count("pk", filter=TO_TAKE_BACK),
+        undone=Count("pk", filter=Q(undo_revision__gt=0)),
+        kept=Count("pk", filter=~Q(kept={})),
+    )
+    return EditCounts(**found)
+
+
+def plan(batch: Batch, wanted: Wanted, *, entered: Leaves, now: datetime) -> bool:
+    """Store what the edit would do at each property, instead of an earlier plan.
+
+    Args:
+        wanted: returns the new leaves of a document.
+        entered: what the person entered, to show it again.
+
+    Returns:
+        False if the batch was confirmed before; nothing was written.
+    """
+    with transaction.atomic():
+        # This locks the batch until the commit, so that nobody confirms half a plan.
+        open_one = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
+        if not open_one.update(wanted=entered, planned_at=now):
+            return False
+        batch.edits.all().delete()
+        rows = batch.properties.order_by("object_reference_id", "pk").only(*COLUMNS)
+        BatchEdit.objects.bulk_create(
+            (_planned(batch, row, wanted) for row in rows), batch_size=CHUNK
+        )
+    return True
+
+
+def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
+    one, before = BatchEdit(batch=batch, real_estate_property=row), merge.leaves(row.desired)
+    for leaf, value in wanted(row.desired).items():
+        old = before.get(leaf)
+        if equal(leaf, value, old):
+            one.same.append(leaf)
+        elif found := without_theirs(row, faults({leaf: value}, before)):
+            one.refused[leaf] = _reasons(leaf, found)
+        else:
+            one.planned[leaf] = [old, value]
+    return one
+
+
+def _reasons(leaf: str, found: list[FieldFault]) -> str:
+    return "; ".join(
+        fault.message if fault.path == leaf else f"{last_label(fault.path)}: {fault.message}"
+        for fault in found
+    )
+
+
+def start(batch: Batch, *, planned_at: str, actor: AbstractBaseUser, now: datetime) -> bool:
+    """Confirm the plan that the page showed, once.
+
+    Args:
+        planned_at: when the shown plan was made, in ISO format.
+
+    Returns:
+        False if it was confirmed before, or if somebody has made another plan since.
+    """
+    if batch.planned_at is None or batch.planned_at.isoformat() != planned_at:
+        return False
+    shown = Batch.objects.filter(pk=batch.pk, confirmed_at=None, planned_at=batch.planned_at)
+    return bool(shown.update(confirmed_at=now, confirmed_by=actor))
+
+
+def set_rest(batch: Batch, *, now: datetime, until: float) -> None:
+    """Make the planned changes that are not made yet, in the name of who confirmed them.
+
+    Args:
+        until: when to stop, by the monotonic clock. At least one property is edited.
+    """
+    note = f"batch {batch.pk}: set for {batch.edits.count()}"
+    for one in _each(batch.edits.filter(TO_SET)):
+        free = Q(revision=None, batch__undone_at=None)
+        step = _Step(one, free, "revision", "left", "after the plan", batch.confirmed_by, note, now)
+        step.write(one.planned)
+        if time.monotonic() >= until:
+            return
+
+
+def begin_undo(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> bool:
+    """Decide that the edit is taken back, once; changes that are not made yet are never made."""
+    started = Batch.objects.filter(pk=batch.pk, confirmed_at__isnull=False, undone_at=None)
+    return bool(started.update(undone_at=now, undone_by=actor))
+
+
+def take_back_rest(batch: Batch, *, now: datetime, until: float) -> None:
+    """Take back the changes that are not taken back yet; `until` as in `set_rest`."""
+    note = f"undo of batch {batch.pk}"
+    for one in _each(batch.edits.filter(TO_TAKE_BACK)):
+        key = one.real_estate_property_id
+        made = Change.objects.filter(real_estate_property=key, revision=one.revision or 0)
+        parts = [part for change in made for part in change.parts()]
+        step = _Step(
+            one, Q(undo_revision=None), "undo_revision", "kept", "since", batch.undone_by, note, now
+        )
+        step.write({part.path: [part.new, part.old] for part in parts})
+        if time.monotonic() >= until:
+            return
+
+
+def _each(edits: QuerySet[BatchEdit]) -> Iterator[BatchEdit]:
+    last = 0
+    rows = edits.select_related("real_estate_property").order_by("pk")
+    while some := list(rows.filter(pk__gt=last)[:CHUNK]):
+        yield from some
+        last = some[-1].pk
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The edit of one property, which is written once, together with its `BatchEdit`.
+
+    Attributes:
+        one: the `BatchEdit`, with its property as it was read.
+        free: the condition under which this step is still to be done.
+        revision, reasons: the columns for the revision and for what is left as it is.
+        since: the end of the reason, if somebody else changed a field.
+    """
+
+    one: BatchEdit
+    free: Q
+    revision: str
+    reasons: str
+    since: str
+    actor: AbstractBaseUser | None
+    note: str
+    now: datetime
+
+    def write(self, wanted: Mapping[str, Sequence[Any]]) -> None:
+        """Give each leaf its new value if it has the expected one; leaf to [expected, new]."""
+        row, mine = self.one.real_estate_property, BatchEdit.objects.filter(pk=self.one.pk)
+        refused: dict[str, str] = {}
+        while True:
+            changes, changed = self._compare(row, wanted, refused)
+            try:
+                with transaction.atomic():
+                    # This locks it until the commit, so that no other request edits it again.
+                    if mine.filter(self.free).update(
+                        **{self.revision: 0, self.reasons: refused | changed}
+                    ):
+                        self._edit(row, changes)
+                    return
+            except Outdated:
+                row.refresh_from_db()
+            except Invalid as error:
+                row.refresh_from_db()
+                refused |= _by_leaf(error.faults, changes)
+
+    def _compare(
+        self, row: Property, wanted: Mapping[str, Sequence[Any]], refused: Mapping[str, str]
+    ) -> tuple[Leaves, dict[str, str]]:
+        """Return the changes, and the reasons for the leaves that somebody else changed."""
+        changes, changed = {}, {}
+        current = merge.leaves(row.desired)
+        for leaf, (expected, new) in wanted.items():
+            there = current.get(leaf)
+            if leaf in refused or equal(leaf, there, new):
+                continue
+            if equal(leaf, there, expected):
+                changes[leaf] = new
+            else:
+                changed[leaf] = f"{newer(row, leaf).who} changed it {self.since}"
+        return changes, changed
+
+    def _edit(self, row: Property, changes: Leaves) -> None:
+        revision = row.revision
+        by: dict[str, Any] = {"actor": self.actor, "note": self.note, "now": self.now}
+        if changes and edit(row, changes, origin=Origin.ADMIN, revision=revision, **by):
+            mine = BatchEdit.objects.filter(pk=self.one.pk)
+            mine.update(**{self.revision: revision + 1})
+
+
+def _by_leaf(found: list[FieldFault], changes: Leaves) -> dict[str, str]:
+    """Return the reasons by leaf; a fault of no single leaf is one of all changes."""
+    named = {leaf_of(fault.path) for fault in found} & changes.keys()
+    return {
+        leaf: _reasons(leaf, [one for one in found if not named or leaf_of(one.path) == leaf])
+        for leaf in named or changes
+    }

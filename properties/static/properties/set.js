@@ -1,0 +1,44 @@
+// The form that sets fields of many properties: shows the groups and fields that have all words of
+// the search. And the page of an edit that is not finished: it goes on by itself.
+(() => {
+  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+  const find = (box) => {
+    const groups = [...document.querySelectorAll("[data-group]")];
+    const opened = new Map(groups.map((group) => [group, group.open]));
+    const none = document.querySelector("[data-none]");
+    const show = () => {
+      const words = plain(box.value).split(/\s+/).filter(Boolean);
+      let found = false;
+      for (const group of groups) {
+        let inGroup = false;
+        for (const block of group.querySelectorAll(".ps-block")) {
+          let inBlock = false;
+          const above = `${group.dataset.group} ${block.querySelector("h2")?.textContent ?? ""}`;
+          for (const field of block.querySelectorAll(".ps-field")) {
+            const text = plain(`${above} ${field.querySelector("label")?.textContent ?? ""}`);
+            field.hidden = !words.every((word) => text.includes(word));
+            inBlock ||= !field.hidden;
+          }
+          block.hidden = !inBlock;
+          inGroup ||= inBlock;
+        }
+        group.hidden = !inGroup;
+        group.open = words.length ? inGroup : opened.get(group);
+        found ||= inGroup;
+      }
+      none.hidden = found;
+    };
+    box.addEventListener("input", show);
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") event.preventDefault(); // it searches, and sends nothing
+    });
+    box.closest("[hidden]")?.removeAttribute("hidden");
+    show();
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-find]").forEach(find);
+    document.querySelector("form[data-go-on]")?.requestSubmit();
+  });
+})();
