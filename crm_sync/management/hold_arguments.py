@@ -1,6 +1,7 @@
 """What `pause` and `resume` have in common: the workspace, the kinds of work, and their output."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -31,7 +32,7 @@ class HoldCommand(SyncCommand):
         return [WorkKind(name) for name in options["kind"] or WorkKind]
 
 
-def standing(workspace: Workspace, now: Any) -> list[HoldGroup]:
+def standing(workspace: Workspace, now: datetime) -> list[HoldGroup]:
     """Return what is held in a workspace."""
     return grouped(active_holds([workspace.pk], now))
 

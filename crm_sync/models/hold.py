@@ -124,8 +124,8 @@ def grouped(holds: Iterable[Hold]) -> list[HoldGroup]:
     """Return the holds of each beginning together, in the order given."""
     groups: dict[object, HoldGroup] = {}
     for one in holds:
-        key = (one.workspace_id, one.cause, one.reason, one.by_id, one.since, one.until)
-        key += (one.ended_at, one.ended_by_id)  # type: ignore[assignment]
+        began = (one.workspace_id, one.cause, one.reason, one.by_id, one.since, one.until)
+        key = (began, one.ended_at, one.ended_by_id)
         groups.setdefault(key, HoldGroup(one, [])).kinds.append(WorkKind(one.kind))
     return list(groups.values())
 

@@ -107,7 +107,9 @@ def test_everybody_with_the_workspace_sees_the_banner_and_nobody_else(main):
     other = make_workspace("other")
     until = datetime(2099, 7, 1, 8, tzinfo=UTC)
     hold.pause(main.pk, [*WorkKind], reason="moving", now=now(), until=until, program="anna")
-    shown = "<strong>Everything of main: held by anna until 1 Jul 2099, 08:00.</strong> moving."
+    shown = (
+        "<strong>Everything of main: held by anna until Wed 1 Jul 2099, 08:00 UTC.</strong> moving."
+    )
     assert shown in banners(person(workspaces=[main]))
     assert "moving" not in banners(person(workspaces=[other]))
     assert "moving" not in banners(person())

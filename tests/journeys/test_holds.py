@@ -1,5 +1,6 @@
 """While a person holds a kind of work nothing of it leaves, and nothing is lost by it (I34)."""
 
+import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -351,6 +352,37 @@ def test_events_are_applied_in_a_hold(box, workspace, confirmed, drain_all):
     drain_all()
     assert not ReceivedEvent.objects.filter(due_at__isnull=False).exists()
     assert Order.objects.get().status == "IN_PROGRESS"
+
+
+@pytest.mark.rule("I34", "I1")
+@pytest.mark.parametrize("seed", range(3))
+def test_in_any_order_of_edits_holds_and_ends_nothing_held_is_sent_and_all_arrives(
+    box, workspace, row, drain_all, seed
+):
+    rng, wanted, at = random.Random(seed), "Flat", now()
+    for number in range(15):
+        at += timedelta(minutes=rng.randrange(1, 50))
+        with time_machine.travel(at, tick=True):
+            match rng.choice(["edit", "edit", "pause", "pause until", "resume"]):
+                case "edit":
+                    wanted = f"Title {number}"
+                    title(row, wanted)
+                case "pause":
+                    pause(workspace, rng.choice([WorkKind.PUSHES, WorkKind.FILES]))
+                case "pause until":
+                    pause(workspace, until=at + timedelta(minutes=rng.randrange(1, 90)))
+                case "resume":
+                    resume(workspace)
+            is_held = workspace.hold_of(WorkKind.PUSHES, now()) is not None
+            before = len(sent(box))
+            drain_all()
+            assert not (is_held and len(sent(box)) > before)
+    with time_machine.travel(at + timedelta(minutes=1), tick=True):
+        resume(workspace)
+        drain_all()
+    row.refresh_from_db()
+    (theirs,) = [one for one in box.workspace.properties.values() if one["id"] == row.platform_id]
+    assert (theirs["title"], row.due_at, row.attempts) == (wanted, None, 0)
 
 
 # --- watch only

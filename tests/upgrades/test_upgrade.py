@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync.inbox.failure_groups import worded
-from crm_sync.models import ReceivedEvent
+from crm_sync.models import Hold, ReceivedEvent, Workspace
 from orders.models import Placement, StatusChange
 from properties.feeds.swissrets import json_writer
 from properties.models import DriftCheck, Property, Recurring, Walk
@@ -42,6 +42,15 @@ def test_no_row_and_no_secret_is_lost_and_the_audit_finds_nothing(dump):
     assert {table: rows for table, rows in lost.items() if rows} == {}
     assert secrets() == dump.beside["secrets"]
     call_command("audit", stdout=StringIO())
+
+
+@pytest.mark.rule("I34")
+@each_release
+@on_a_database
+def test_no_workspace_from_before_begins_in_watch_only(dump):
+    migrate()
+    assert Workspace.objects.exists()
+    assert not Hold.objects.exists()
 
 
 @each_release
