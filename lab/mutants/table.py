@@ -194,7 +194,7 @@ MUTANTS = (
         "earlier_calls",
         "A + leases.LEASE if abandoned else B",
         "B",
-        (PUSH, MACHINE),
+        (PUSH,),
     ),
     Mutant(
         "a call without an answer is not watched (I2)",

@@ -15,7 +15,7 @@ from crm_sync.admin.ui.readonly import ROWS
 from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
 from properties.domain.editing import edit
-from properties.models import Batch, Change, Conflict, Property
+from properties.models import Batch, Change, Conflict, Property, Undo
 from properties.models.property import SyncState, with_search
 from tests.problems import answered
 from tests.properties.form_page import address, force, make, opened, post, save, state
@@ -344,7 +344,10 @@ def test_every_action_of_the_properties_asks_for_a_permission():
     }
     exports = {name: ["view"] for name in asked[Property] if name.startswith("export_")}
     assert len(exports) == 3
-    assert asked[Property] == {"push": ["change"], "read": ["change"], **exports}
+    assert asked[Property] == {
+        **{name: ["change"] for name in ("push", "read", "set_fields")},
+        **exports,
+    }
     assert set(map(tuple, asked[Conflict].values())) == {("act",)}
 
 
@@ -376,12 +379,14 @@ def test_get_changes_nothing_at_any_address_of_the_admin(admin_client, flat):
     change = Change.objects.get()
     batch = Batch.objects.create(kind="PUSH")
     batch.properties.add(flat)
+    undo = Undo.objects.create(workspace=flat.workspace, up_to=change.pk)
     urls = [pattern for pattern in admin.site._registry[Property].get_urls() if pattern.name]
     for pattern in urls:
         path = str(pattern.pattern).replace("<path:object_id>", str(flat.pk))
         path = path.replace("<int:change_id>", str(change.pk))
         path = f"{path}?field=title" if "/undo/" in path else path
         path = path.replace("<int:batch_id>", str(batch.pk))
+        path = path.replace("<int:undo_id>", str(undo.pk))
         assert admin_client.get(f"{LIST}{path}").status_code in (200, 301, 302, 403)
     admin_client.get(f"{LIST}?action=push&_selected_action={flat.pk}")
     assert (state(flat), Batch.objects.get().confirmed_at) == (before, None)
