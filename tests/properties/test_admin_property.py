@@ -379,7 +379,7 @@ def test_get_changes_nothing_at_any_address_of_the_admin(admin_client, flat):
     change = Change.objects.get()
     batch = Batch.objects.create(kind="PUSH")
     batch.properties.add(flat)
-    undo = Undo.objects.create(workspace=flat.workspace, up_to=change.pk)
+    undo = Undo.objects.create(workspace=flat.workspace, up_to=change.pk, ended_at=now())
     urls = [pattern for pattern in admin.site._registry[Property].get_urls() if pattern.name]
     for pattern in urls:
         path = str(pattern.pattern).replace("<path:object_id>", str(flat.pk))
