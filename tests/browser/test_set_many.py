@@ -44,10 +44,11 @@ def test_the_availability_of_forty_is_set_in_five_clicks_and_undone_in_four(visi
     with hand.task(clicks=5):
         hand.go("Properties")
         page.click("#action-toggle")
+        page.click(".actions .question a")  # all 40: a page of the list shows fewer
         hand.press_button("Set…")
         page.locator("#find:focus").press_sequentially("availability state")
         page.select_option("[name=availabilityState]", "RESERVED")
-        hand.press_button("Show the plan")
+        page.locator("[name=availabilityState]").press("Enter")
         hand.press_button("Set them now")
         hand.sees("Undo for all takes back what nobody has changed since")
     assert states() == ["RESERVED"] * 40

@@ -33,7 +33,14 @@
     box.addEventListener("keydown", (event) => {
       if (event.key === "Enter") event.preventDefault(); // it searches, and sends nothing
     });
+    box.form.addEventListener("keydown", (event) => {
+      // As in a line of text: browsers do not send a form by Enter from a list of choices.
+      if (event.key !== "Enter" || !event.target.matches("select.ps-input")) return;
+      event.preventDefault();
+      box.form.requestSubmit(box.form.querySelector("button[value=plan]"));
+    });
     box.closest("[hidden]")?.removeAttribute("hidden");
+    if (!document.querySelector(".ps-error, [role=alert]")) box.focus();
     show();
   };
 
