@@ -9,7 +9,7 @@ from celery.signals import beat_init, worker_init
 from config import (
     broker,
     orphan,
-    tracing,  # noqa: F401 - it connects signals
+    task_ids,  # noqa: F401 - it connects signals
 )
 from config.environment import end_in_one_line
 

@@ -11,7 +11,7 @@ from crm_sync.api.views import Nowhere
 from crm_sync.security.password_links import SET
 from orders.admin import palette
 
-handler500 = "crm_sync.api.errors.server_error"
+handler500 = "crm_sync.api.error_answers.server_error"
 
 # The first match counts. The properties come last, since one of their patterns matches any rest.
 API: list[Any] = [

@@ -17,7 +17,7 @@ class CrmSyncConfig(AppConfig):
         from crm_sync.admin.overview import tiles  # noqa: PLC0415
         from crm_sync.hooks import AppHooks, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
-        from crm_sync.integrity import checks as integrity  # noqa: PLC0415
+        from crm_sync.integrity import connection_checks as integrity  # noqa: PLC0415
         from crm_sync.outgoing import worker  # noqa: PLC0415
         from crm_sync.security import login  # noqa: PLC0415
         from crm_sync.webhook import poll, schedule  # noqa: PLC0415

@@ -15,7 +15,7 @@ from django.db.models import CharField, Field, JSONField, Model, Q, QuerySet, Te
 from django.db.models.functions import Cast
 
 from crm_sync import hooks
-from crm_sync.inbox import retention
+from crm_sync.inbox import event_retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.naming import NameSearch
 from crm_sync.platform.errors import Problem
@@ -129,5 +129,5 @@ def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Men
             continue
         is_settled = row.state in ReceivedEvent.SETTLED and row.due_at is None
         if write and is_settled:
-            is_settled = retention.clear_now([row.pk], now=now) == 1
+            is_settled = event_retention.clear_now([row.pk], now=now) == 1
         yield Mention("received event: body", row.pk, texts, is_left=not is_settled)

@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 
 from crm_sync.expiry import Part, deletion, older
-from crm_sync.inbox import retention as inbox
+from crm_sync.inbox import event_retention as inbox
 from crm_sync.models import OutgoingMessage, call_log
 
 

@@ -10,10 +10,10 @@ from crm_sync.admin.api_token import ApiTokenAdmin
 from crm_sync.admin.outgoing.message import OutgoingMessageAdmin
 from crm_sync.admin.outgoing.subscription import SubscriptionAdmin
 from crm_sync.admin.platform_call import PlatformCallAdmin
-from crm_sync.admin.received_event.screen import ReceivedEventAdmin
+from crm_sync.admin.received_event.received_event_admin import ReceivedEventAdmin
 from crm_sync.admin.schedules import CrontabScheduleAdmin, IntervalScheduleAdmin, PeriodicTaskAdmin
 from crm_sync.admin.ui.cells import EMPTY
-from crm_sync.admin.workspace.screen import WorkspaceAdmin
+from crm_sync.admin.workspace.workspace_admin import WorkspaceAdmin
 
 __all__ = [
     "ApiTokenAdmin",

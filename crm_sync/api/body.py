@@ -8,7 +8,7 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.serializers import Serializer
 
-from crm_sync.api.errors import TooLarge
+from crm_sync.api.error_answers import TooLarge
 from crm_sync.json_values import read_json
 
 DEEPEST = 40  # a document of a property has five levels

@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from crm_sync.api import errors
-from crm_sync.api.authentication import BearerToken, HasScope, IsKnown
+from crm_sync.api import error_answers
 from crm_sync.api.body import JsonObject
 from crm_sync.api.throttling import TokenRate
+from crm_sync.api.token_authentication import BearerToken, HasScope, IsKnown
 from crm_sync.models import ApiToken
 
 WITHOUT_READ = OpenApiResponse(description="Done; the token may not read what it wrote")
@@ -65,7 +65,7 @@ class View(APIView):
 
     def get_exception_handler(self) -> Any:
         """Return the handler that answers all errors in one format."""
-        return errors.handle
+        return error_answers.handle
 
     def within(self, rows: Rows, path: str = "workspace") -> Rows:
         """Return the rows of the workspace of the token (S12)."""

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from crm_sync import hooks
-from crm_sync.inbox import auth, patience, store
+from crm_sync.inbox import auth, lock_timeout, store
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
 from crm_sync.inbox.wrong_secrets import WrongSecrets
@@ -69,7 +69,7 @@ class WebhookView(APIView):
     def post(self, request: Request, workspace_uuid: UUID) -> Response:
         """Store a callback; answer 200, or a refusal that the platform records."""
         now = timezone.now()
-        with patience.short():
+        with lock_timeout.short():
             known = auth.remembered.get(workspace_uuid)
             if known is None or not self._is_stored(known, now):
                 self._store(workspace_uuid, now)
@@ -157,7 +157,7 @@ class WebhookView(APIView):
 def _ask_for_missed() -> None:
     missed = _missed.copy()
     try:
-        with patience.short():
+        with lock_timeout.short():
             for hook in hooks.plugged().after_missed:
                 hook(missed, timezone.now())
     except DatabaseError:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
 
-from crm_sync.outgoing import schedule, signature
+from crm_sync.outgoing import retry_schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import RequestOptions, ResponseStream
@@ -68,7 +68,7 @@ class Receiver:
             text = ""
         if 300 <= answer.status < 400:
             text = NOT_FOLLOWED
-        wait = schedule.retry_after(answer.headers.get("Retry-After", ""))
+        wait = retry_schedule.retry_after(answer.headers.get("Retry-After", ""))
         said = f"answered {answer.status}" + (f": {text}" if text.strip() else "")
         return DeliveryResult(answer.status, self._masked(said), wait)
 

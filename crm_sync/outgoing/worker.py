@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from crm_sync import permits
 from crm_sync.models import OutgoingMessage, Subscription, due
-from crm_sync.outgoing import outbox, schedule
+from crm_sync.outgoing import outbox, retry_schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
@@ -38,8 +38,8 @@ ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
 )  # of failures; a receiver that is back after that gets all messages at once
-LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + leases.LEASE
-LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
+LONGEST_WAIT = timedelta(seconds=retry_schedule.LONGEST_RETRY_AFTER) + leases.LEASE
+LATEST = max(retry_schedule.DELAYS) * (1 + retry_schedule.JITTER)
 GONE = (
     "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
     " enables the subscription again; waiting messages are kept."
@@ -162,7 +162,7 @@ def _write(
 ) -> SendingOutcome | None:
     """Write the results of attempts and return an outcome if the turn must end."""
     row = claim.row
-    gone = next((one for _, one in done if one.status == schedule.GONE), None)
+    gone = next((one for _, one in done if one.status == retry_schedule.GONE), None)
     with transaction.atomic():
         for message, attempt in done:
             pending = OutgoingMessage.objects.filter(pk=message.pk, state=State.PENDING)
@@ -174,7 +174,7 @@ def _write(
     if any(attempt.is_delivered for _, attempt in done):
         return None
     last = done[-1][1]
-    if row.failing_since is not None and now - row.failing_since >= schedule.GIVE_UP_AFTER:
+    if row.failing_since is not None and now - row.failing_since >= retry_schedule.GIVE_UP_AFTER:
         return _disable(claim, AWAY + last.text, now=now)
     return _pause(claim, last, now=now)
 
@@ -191,9 +191,9 @@ def _columns(message: OutgoingMessage, attempt: DeliveryResult, *, now: datetime
     }
     if attempt.is_delivered:
         return columns | {"state": State.DELIVERED, "due_at": None}
-    if attempt.status == schedule.GONE:  # not tried until a person enables the subscription
+    if attempt.status == retry_schedule.GONE:  # not tried until a person enables the subscription
         return columns
-    later = schedule.next_try(attempts, first, now=now)
+    later = retry_schedule.next_try(attempts, first, now=now)
     if later is None:
         return columns | {"state": State.GIVEN_UP, "due_at": None}
     return columns | {"due_at": max(later, now + attempt.wait)}

@@ -25,8 +25,8 @@ from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
 from orders.admin.file_view import download_view, file_view, zip_view
-from orders.admin.filters import StatusFilter, UserFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.materials import materials_page
+from orders.admin.order_filters import StatusFilter, UserFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.order_page import page
 from orders.admin.placing.property_choice import StartsOrders
 from orders.materials import expectations

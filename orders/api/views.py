@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from crm_sync.api.errors import Refused
+from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import WITHOUT_READ, NewestFirst, View
 from orders.api.serializers import (
     CancelSerializer,

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from crm_sync.api.body import Strict
-from crm_sync.api.errors import Refused
+from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import WITHOUT_READ, NewestFirst, Pages, View
 from crm_sync.platform import references
 from properties.api.property_changes import Misshapen, patched, replaced

@@ -26,7 +26,7 @@ from properties.catalog.lookup import (
     members,
 )
 from properties.catalog.ranges import range_of
-from properties.catalog.sending import UNKNOWN, holds_unknown, sendable
+from properties.catalog.sendable_parts import UNKNOWN, holds_unknown, sendable
 from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
 from properties.catalog.validation import (
     FieldFault,

@@ -15,7 +15,7 @@ from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
 from properties.catalog.ranges import range_fault
-from properties.catalog.sending import UNKNOWN
+from properties.catalog.sendable_parts import UNKNOWN
 from properties.merge import MERGED
 
 # Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.

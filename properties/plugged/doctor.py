@@ -11,7 +11,7 @@ from crm_sync.platform import references
 from crm_sync.platform.read_only import Live
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
-from properties.catalog.sending import UNKNOWN, sendable
+from properties.catalog.sendable_parts import UNKNOWN, sendable
 from properties.catalog.validation import CHOICE, validate
 from properties.merge import UNSENDABLE
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from django.views import defaults
 
-from crm_sync.api.errors import server_error
+from crm_sync.api.error_answers import server_error
 
 NOT_DONE = "Nothing was changed."
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from config import gunicorn
-from config import tracing as middleware
+from config import task_ids as middleware
 from config.logs import Json, LineFormatter
 from crm_sync import tracing
 from crm_sync.models import ReceivedEvent

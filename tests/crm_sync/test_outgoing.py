@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
-from crm_sync.outgoing import outbox, schedule, sending, signature, worker
+from crm_sync.outgoing import outbox, retry_schedule, sending, signature, worker
 from crm_sync.outgoing.outbox import Message
 from crm_sync.outgoing.sending import fault
 from crm_sync.tasks import clear_deliveries
@@ -137,7 +137,7 @@ def test_what_is_not_taken_is_tried_again_by_the_schedule(main, row, receiver, s
         assert drain(main) == {"put off": 1}
         row.refresh_from_db()
         assert (row.problem, row.failing_since) == (WRONG[status], START)
-        for attempts, delay in enumerate(schedule.DELAYS[:3], 1):
+        for attempts, delay in enumerate(retry_schedule.DELAYS[:3], 1):
             wait = OutgoingMessage.objects.get().due_at - timezone.now()
             assert (states()[0][1], delay <= wait <= delay * 1.2) == (attempts, True)
             clock.shift(wait + timedelta(hours=1))  # and the pause of the address is over
@@ -160,13 +160,13 @@ def test_three_days_of_failing_give_up_a_message_and_switch_the_address_off(main
             clock.shift(timedelta(hours=8))
             if not Subscription.objects.get().is_enabled:
                 break
-        assert timezone.now() - START >= schedule.GIVE_UP_AFTER
+        assert timezone.now() - START >= retry_schedule.GIVE_UP_AFTER
     row.refresh_from_db()
     main.refresh_from_db()
     assert states()[0][0] == "GIVEN_UP"
     assert (row.is_enabled, main.outgoing_kinds) == (False, [])
     assert row.problem.startswith("No message was delivered for three days.")
-    assert timedelta(days=3) < schedule.GIVE_UP_AFTER < timedelta(days=3.5)
+    assert timedelta(days=3) < retry_schedule.GIVE_UP_AFTER < timedelta(days=3.5)
 
 
 def test_410_ends_it_until_a_person_says_so_and_loses_nothing(main, row, receiver):
@@ -190,7 +190,7 @@ def test_who_asks_to_be_left_alone_is_for_an_hour_at_most(main, row, receiver):
         drain(main)
         row.refresh_from_db()
         assert row.due_at == START + timedelta(seconds=900)
-    found = [schedule.retry_after(value) for value in ("7200", "", "-1", "Wed, 21 Oct", "²")]
+    found = [retry_schedule.retry_after(value) for value in ("7200", "", "-1", "Wed, 21 Oct", "²")]
     assert found == [timedelta(hours=1), *(4 * [timedelta()])]
 
 

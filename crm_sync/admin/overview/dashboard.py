@@ -15,7 +15,7 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.admin.overview import stalled
 from crm_sync.admin.overview.charts import charts
-from crm_sync.admin.received_event.screen import live
+from crm_sync.admin.received_event.received_event_admin import live
 from crm_sync.admin.received_event.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.scope import without_workspace

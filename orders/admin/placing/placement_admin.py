@@ -19,7 +19,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.problems import explain
 from orders.admin.cells import ordered, placement_badge, who_lines
-from orders.admin.filters import OrderedByFilter
+from orders.admin.order_filters import OrderedByFilter
 from orders.admin.placing import draft_pages, group_page
 from orders.admin.placing.placement_page import placement_page
 from orders.admin.placing.property_choice import StartsOrders, search_view, start_view

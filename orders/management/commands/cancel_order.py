@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from orders.management.base import OrderCommand, order_document, who_changed
+from orders.management.order_command import OrderCommand, order_document, who_changed
 from orders.placing import changes
 from orders.placing.acting_user import who_acts
 

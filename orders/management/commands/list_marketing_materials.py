@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.management.base import USAGE
-from orders.management.materials import MaterialCommand
+from orders.management.material_listing import MaterialCommand
 from orders.materials import deliveries, expectations
 from properties.models import Property
 

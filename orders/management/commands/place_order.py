@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, USAGE
 from crm_sync.platform.work_kind import WorkKind
-from orders.management.base import OrderCommand
+from orders.management.order_command import OrderCommand
 from orders.models import Placement
 from orders.placing import wish
 from orders.placing.acting_user import who_acts

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import USAGE
 from crm_sync.platform.events import NotUnderstood, read_moment
-from orders.management.base import OrderCommand, order_document, who_changed
+from orders.management.order_command import OrderCommand, order_document, who_changed
 from orders.placing import changes
 from orders.placing.acting_user import who_acts
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.management.base import USAGE
-from orders.management.base import OrderCommand
+from orders.management.order_command import OrderCommand
 from orders.models import Placement
 from orders.placing import settlement
 

@@ -124,7 +124,7 @@ def test_a_fault_of_ours_is_500_in_the_same_shape_and_a_page_elsewhere(main, set
         raise ZeroDivisionError
 
     class Broken:
-        handler500 = "crm_sync.api.errors.server_error"
+        handler500 = "crm_sync.api.error_answers.server_error"
         urlpatterns = [path("api/v1/broken", broken), path("broken", broken), *urlpatterns]
 
     settings.ROOT_URLCONF = Broken

@@ -75,7 +75,7 @@ def test_what_fails_before_a_view_has_the_call_is_answered_alike(main, settings)
         raise OperationalError("canary: connection refused")
 
     class Broken:
-        handler500 = "crm_sync.api.errors.server_error"
+        handler500 = "crm_sync.api.error_answers.server_error"
         urlpatterns = [path("api/v1/properties/A", broken), *urlpatterns]
 
     settings.ROOT_URLCONF = Broken
