@@ -51,6 +51,7 @@ from properties.models import (
     Recurring,
     Sender,
     Source,
+    Undo,
 )
 from tests.crm_sync.admin_pages import make_received_event
 
@@ -229,6 +230,7 @@ def fill(slug: str) -> dict[str, Any]:
             cause="a cause",
         ),
         _batch(home),
+        _undo(home, mark),
         tokens.issue(workspace, name=mark, scopes=[], now=NOW)[0],
     ]
     for row in found:
@@ -271,6 +273,11 @@ def _told(workspace: Workspace, mark: str) -> list[models.Model]:
         due_at=NOW,
     )
     return [to, message]
+
+
+def _undo(home: Property, mark: str) -> Undo:
+    kept = [home.pk, mark, "title", "SINCE", None]
+    return Undo.objects.create(workspace=home.workspace, up_to=1, kept=[kept], due_at=NOW)
 
 
 def _batch(home: Property) -> Batch:
@@ -328,6 +335,7 @@ MEANT = {
     "batch_id": "properties.batch",
     "property_id": "properties.property",
     "change_id": "properties.change",
+    "undo_id": "properties.undo",
     "workspace_id": "crm_sync.workspace",
     "file_id": "orders.materialfile",
 }

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import exact_moment, link, page_at
+from crm_sync.admin.ui.cells import exact_moment, link, local_time, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
@@ -130,7 +130,7 @@ def _why(reason: Kept, newer: Change | None) -> str:
     if newer is None:
         return str(reason.label)
     by = newer.who or newer.get_origin_display()
-    return f"{reason.label} by {by}, {timezone.localtime(newer.at):%Y-%m-%d %H:%M}"
+    return f"{reason.label} by {by}, {local_time(newer.at)}"
 
 
 def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
