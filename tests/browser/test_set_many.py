@@ -55,7 +55,7 @@ def test_the_availability_of_forty_is_set_in_five_clicks_and_undone_in_four(visi
     with hand.task(clicks=4):
         hand.go("Properties")
         page.click("#result_list a:has-text('A-07')")
-        page.click("a:has-text('History') >> nth=0")
+        page.click("a[href$='/history/']")
         page.click("a:has-text('set for 40') >> nth=0")
         page.keyboard.press("Tab")
         page.get_by_role("button", name="Undo for all").press("Enter")
