@@ -22,7 +22,7 @@ QUEUES = (
     *("orders_assignment", "orders_materialfile", "orders_materialset", "orders_order"),
     *("orders_personsettings", "orders_placement", "orders_userlist"),
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
-    "properties_source",
+    *("properties_source", "properties_undo"),
 )
 GRACE = timedelta(seconds=15)  # a worker takes up by then what is due, and nobody holds
 UNDERSTOOD = ("APPLIED", "DUPLICATE", "STALE", "IGNORED")

@@ -136,13 +136,16 @@ def test_the_sidebar_offers_only_what_may_be_opened():
     assert items == ["Overview", "Received events", "My settings", "Sessions"]
 
 
+DAILY = ["Overview", "Properties", "What changed", "Conflicts", "Orders", "Calendar", "Imports"]
+
+
 @pytest.mark.parametrize(
     ("group", "shown"),
     [
         (
             "Agents",
             {
-                "": ["Overview", "Properties", "Conflicts", "Orders", "Calendar", "Imports"],
+                "": DAILY,
                 "Platform": ["Platform users"],
                 "Settings": ["My settings", "Sessions"],
             },
@@ -150,7 +153,7 @@ def test_the_sidebar_offers_only_what_may_be_opened():
         (
             "Operators",
             {
-                "": ["Overview", "Properties", "Conflicts", "Orders", "Calendar", "Imports"],
+                "": DAILY,
                 "Platform": [
                     "Workspaces",
                     "Platform users",

@@ -74,7 +74,7 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(main, boss):
         "ORDER_STATUS_UPDATED",
         '<span class="cs-badge cs-good">Applied</span>',
         "5000",
-        received.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        received.astimezone(UTC).strftime("%a %d %b %Y, %H:%M:%S UTC").replace(" 0", " ", 1),
         "5 min ago",
         "120 ms",
         "Callback",

@@ -28,7 +28,7 @@ from orders.models import (
     PlatformUser,
     UserList,
 )
-from properties.models import Fetch, Import, Property, Recurring, Sender, Source
+from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TOKEN = uuid.uuid4()
@@ -203,6 +203,12 @@ def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_p
         assert "outgoing_is_due_as_long_as_it_is_pending" in refused(row, columns)
 
 
+def test_an_undo_is_due_until_it_has_ended(workspace):
+    row = Undo.objects.create(workspace=workspace, up_to=0, **DUE)
+    assert "undo_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "open_undo_is_due" in refused(row, {"due_at": None})
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -223,4 +229,5 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
+    tried |= {"undo_has_no_half_lease", "open_undo_is_due"}
     assert set(ours) - tried == set()

@@ -115,6 +115,7 @@ def test_an_error_of_our_own_code_is_its_text_and_without_one_its_name():
 
 def test_every_class_of_error_is_among_them():
     classes = {errors.TransientError, errors.RejectedError, errors.NotFoundError, errors.AuthError}
+    classes |= {errors.OnHold}  # a person holds the work: no answer
     assert set(errors.SyncError.__subclasses__()) == classes
 
 

@@ -41,8 +41,10 @@ from orders.models.news import News
 from orders.people.preferences import choose
 from orders.platform_users import user_list
 from properties import recurring
+from properties.domain import undo_steps
+from properties.domain.change_selection import ChangeSelection
 from properties.domain.editing import create
-from properties.models import Fetch, Import, Property, Recurring, Sender, Source
+from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
 from tests.crm_sync.receivers import subscribe
 from tests.crm_sync.sockets import Server, answering
 from tests.orders.admin_rows import note
@@ -169,6 +171,11 @@ def fill_recurring(workspace, _) -> None:
     recurring.begin(workspace.pk, timezone.now() - recurring.FIRST_AFTER)
 
 
+def fill_undos(workspace, user) -> None:
+    for _ in range(BACKLOG):
+        undo_steps.request(workspace, ChangeSelection(), up_to=0, actor=user, now=timezone.now())
+
+
 ALWAYS_FINE = Server(answering(b""))
 
 
@@ -199,6 +206,7 @@ FILL = {
     "pull": (Recurring, fill_recurring),
     "sample": (Recurring, fill_recurring),
     "sweep": (Recurring, fill_recurring),
+    "undos": (Undo, fill_undos),
 }
 
 

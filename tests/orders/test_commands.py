@@ -1,11 +1,13 @@
 """place_order, reschedule_order, cancel_order: output, exit codes, dry runs."""
 
 import json
+from datetime import date
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from crm_sync.text import day_in_words
 from orders.models import Assignment, Order, Placement
 from tests.orders.conftest import calls, lost, mirror
 
@@ -46,7 +48,7 @@ def test_an_open_order_with_the_same_product_is_named_before_the_next_one(
     wish = (*WISH, "--product", "GROUND_PHOTO")
     warning = (
         f"SEED-1 has an open order with the same product: order {there['id']}"
-        f" of {there['createdAt'][:10]} (GROUND_PHOTO)"
+        f" of {day_in_words(date.fromisoformat(there['createdAt'][:10]))} (GROUND_PHOTO)"
     )
     text = run("place_order", "main", *wish, "--dry-run")
     assert text.splitlines()[:2] == ["GROUND_PHOTO: 2 x 249.00 EUR = 498.00 EUR", "sum: 498.00 EUR"]

@@ -14,7 +14,9 @@ from django.utils.timezone import now
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace, call_log
+from crm_sync.models.hold import pause, resume
 from crm_sync.platform import transport
+from crm_sync.platform.work_kind import WorkKind
 from crm_sync.security import second_factor
 from crm_sync.tasks import publish
 from crm_sync.webhook.sample_events import sample
@@ -27,9 +29,12 @@ from orders.people.preferences import choose
 from orders.placing import changes, selection
 from orders.placing.failures import OutcomeUnknown
 from orders.platform_users import user_list
+from properties.domain import bulk_edit, undo_steps
+from properties.domain.change_selection import ChangeSelection
 from properties.domain.conflicts import decide, of_side
 from properties.domain.editing import create, edit
-from properties.models import Batch, Conflict, Import, Property, Sender, Source
+from properties.forms.set_form import wanted
+from properties.models import Batch, Change, Conflict, Import, Property, Sender, Source
 from properties.push import batches
 from sandbox.app import Sandbox
 from tests import placing
@@ -94,6 +99,19 @@ def _properties(
     rows = Property.objects.filter(object_reference_id="A-3")
     batch = batches.choose(rows, Batch.Kind.PUSH, actor=agent, now=now())
     batches.start(batch, actor=agent, now=now())
+    drain()
+    several = batches.choose(rows, Batch.Kind.SET, actor=agent, now=now())
+    bulk_edit.plan(several, wanted({"title": "Set"}), entered={"title": "Set"}, now=now())
+    newest = Change.objects.order_by("pk").last()
+    undo_steps.request(
+        workspace,
+        ChangeSelection(person=agent.pk),
+        up_to=newest.pk if newest else 0,
+        actor=agent,
+        now=now(),
+    )
+    pause(workspace.pk, [WorkKind.IMPORTS], reason="a test", actor=agent, now=now())
+    resume(workspace.pk, [WorkKind.IMPORTS], actor=agent, now=now())
     drain()
 
 
