@@ -199,6 +199,7 @@ def test_looking_at_the_undo_changes_nothing_and_confirming_it_restores(
     done = admin_client.get(there.url)
     assert done.context["counts"] == {"fields": 1, "properties": 1, "removed": 0, "kept": 0}
     assert b"data-finished" in admin_client.get(f"{there.url}live/").content
+    assert str(Undo.objects.get().requested_by) == "admin"
     admin_client.post(undo_page(person=anna.pk), asked)  # a second click
     take_undos()
     assert Undo.objects.latest("pk").counts.get("fields") == 0
