@@ -1,14 +1,12 @@
 """What `pause` and `resume` have in common: the workspace, the kinds of work, and their output."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from crm_sync.management.base import SyncCommand
-from crm_sync.models import Workspace
-from crm_sync.models.hold import HoldGroup, active_holds, grouped
+from crm_sync.models.hold import HoldGroup
 from crm_sync.platform.work_kind import WorkKind
 
 
@@ -30,11 +28,6 @@ class HoldCommand(SyncCommand):
     def chosen(self, options: dict[str, Any]) -> list[WorkKind]:
         """Return the kinds that are chosen, all if none is."""
         return [WorkKind(name) for name in options["kind"] or WorkKind]
-
-
-def standing(workspace: Workspace, now: datetime) -> list[HoldGroup]:
-    """Return what is held in a workspace."""
-    return grouped(active_holds([workspace.pk], now))
 
 
 def in_lines(groups: Iterable[HoldGroup]) -> list[str]:

@@ -41,6 +41,11 @@ class HoldQuerySet(models.QuerySet["Hold"]):
         """Return the active holds of one kind of work."""
         return self.active(now).filter(kind=kind.value)
 
+    def holding(self, workspace_id: int, kind: WorkKind, now: datetime) -> "Hold | None":
+        """Return the older hold of a kind of work in a workspace, None if nobody holds it."""
+        mine = self.of(kind, now).filter(workspace=workspace_id)
+        return mine.select_related("by").order_by("pk").first()
+
 
 class Hold(models.Model):
     """One kind of work of a workspace is held since `since`.
@@ -267,8 +272,11 @@ def _end(
     return [kind for kind in WorkKind if kind in found]
 
 
-def active_holds(workspaces: Sequence[int] | None, now: datetime) -> list[Hold]:
-    """Return the active holds of these workspaces, or of all for None; one query, no secret."""
+def standing(workspaces: Sequence[int] | None, now: datetime) -> list[HoldGroup]:
+    """Return what is held in these workspaces, or in all for None; one query, no secret.
+
+    The first hold of each group has the `slug` of its workspace.
+    """
     rows = Hold.objects.active(now).select_related("by")
     mine = rows if workspaces is None else rows.filter(workspace__in=workspaces)
-    return list(mine.annotate(slug=F("workspace__slug")).order_by("slug", "since", "pk"))
+    return grouped(mine.annotate(slug=F("workspace__slug")).order_by("slug", "since", "pk"))

@@ -173,15 +173,10 @@ class Workspace(Pausing):
             allow=self.refuse_held,
         )
 
-    def hold_of(self, kind: WorkKind, now: datetime) -> Hold | None:
-        """Return the hold of a kind of work, read now; None if no person holds it."""
-        mine = Hold.objects.of(kind, now).filter(workspace=self.pk)
-        return mine.select_related("by").order_by("pk").first()
-
     def refuse_held(self, kind: WorkKind) -> None:
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
-        if hold := self.hold_of(kind, now):
+        if hold := Hold.objects.holding(self.pk, kind, now):
             text = f"{kind.capitalize()} of {self.slug} are {hold.because}. Nothing was sent."
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))

@@ -1,13 +1,13 @@
 """What a workspace does not do now, and why: a person holds it, or the platform does (A8, I34)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q
 
 from crm_sync.models import Workspace
-from crm_sync.models.hold import HoldCause, active_holds, grouped
+from crm_sync.models.hold import HoldCause, standing
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
 
@@ -44,19 +44,21 @@ def stops(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
 def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
     """Return what people hold. One query."""
     found = []
-    for group in grouped(active_holds(workspaces, now)):
+    for group in standing(workspaces, now):
         one = group.first
         slug = str(one.slug)  # type: ignore[attr-defined] # an annotation
-        if one.cause == HoldCause.WATCH_ONLY:
+        is_watched = one.cause == HoldCause.WATCH_ONLY
+        if is_watched:
             text = f"{slug} is in watch only"
             effect = "Nothing is sent before its first plan was seen."
             remedy = "See the plan, and say go."
         else:
             text = f"{group.work.capitalize()} of {slug}: held by {one.who or 'a person'}"
             effect, remedy = f"{one.reason.rstrip('.')}.", "Resume it on the tab Pause."
-        is_watched = one.cause == HoldCause.WATCH_ONLY
-        stop = Halt(one.workspace_id, slug, text, effect, remedy, True, one.until)
-        found.append(replace(stop, is_watched=is_watched))
+        halt = Halt(
+            one.workspace_id, slug, text, effect, remedy, True, one.until, is_watched=is_watched
+        )
+        found.append(halt)
     return found
 
 

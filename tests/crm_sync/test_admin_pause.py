@@ -55,6 +55,18 @@ def test_a_workspace_is_paused_and_resumed_on_its_tab(main, boss):
     assert "by itself" not in boss.get(tab(main)).content.decode()
 
 
+def test_an_old_hold_can_be_resumed_however_long_the_history_behind_it_is(main, boss):
+    old, later = now() - timedelta(days=9), now() - timedelta(days=1)
+    hold.pause(main.pk, [WorkKind.FILES], reason="an old one", now=old)
+    Hold.objects.bulk_create(
+        Hold(workspace=main, kind="pushes", reason="over", since=later, ended_at=later)
+        for _ in range(150)
+    )
+    context = boss.get(tab(main)).context
+    assert [(one["work"], one["reason"]) for one in context["held"]] == [("files", "an old one")]
+    assert {one["reason"] for one in context["history"]} == {"over"}
+
+
 @pytest.mark.parametrize(
     "posted",
     [

@@ -340,7 +340,7 @@ def test_resuming_what_a_person_holds_does_not_end_watch_only(workspace):
     pause(workspace, WorkKind.PUSHES, cause=HoldCause.WATCH_ONLY)
     pause(workspace, WorkKind.PUSHES)
     assert resume(workspace) == [WorkKind.PUSHES]
-    assert workspace.hold_of(WorkKind.PUSHES, now()).cause == HoldCause.WATCH_ONLY
+    assert Hold.objects.holding(workspace.pk, WorkKind.PUSHES, now()).cause == HoldCause.WATCH_ONLY
 
 
 @pytest.mark.rule("I34")
@@ -373,7 +373,7 @@ def test_in_any_order_of_edits_holds_and_ends_nothing_held_is_sent_and_all_arriv
                     pause(workspace, until=at + timedelta(minutes=rng.randrange(1, 90)))
                 case "resume":
                     resume(workspace)
-            is_held = workspace.hold_of(WorkKind.PUSHES, now()) is not None
+            is_held = Hold.objects.holding(workspace.pk, WorkKind.PUSHES, now()) is not None
             before = len(sent(box))
             drain_all()
             assert not (is_held and len(sent(box)) > before)

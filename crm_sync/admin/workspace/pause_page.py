@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
@@ -63,10 +64,10 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
             raise PermissionDenied
         if _done(request, shown, step, form, now):
             return HttpResponseRedirect(request.path)
-    rows = Hold.objects.filter(workspace=workspace_id).select_related("by", "ended_by")
-    groups = grouped(rows.order_by("-since", "pk")[:NEWEST])
-    standing = [one for one in groups if _holds(one.first, now)]
+    standing = hold.standing([workspace_id], now)
     is_watched = any(one.first.cause == HoldCause.WATCH_ONLY for one in standing)
+    over = Hold.objects.filter(Q(ended_at__isnull=False) | Q(until__lte=now))
+    rows = over.filter(workspace=workspace_id).select_related("by", "ended_by")
     plan = hold.first_plan(workspace_id) if is_watched else {}
     context = {
         "title": f"Pause of {shown.slug}",
@@ -75,7 +76,7 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "is_watched": is_watched,
         "plan": [(count, name) for name, count in plan.items() if count or " not " not in name],
         "seen": hold.seen_as(plan),
-        "history": [_row(one, now) for one in groups if not _holds(one.first, now)],
+        "history": [_row(one, now) for one in grouped(rows.order_by("-since", "pk")[:NEWEST])],
         "can_act": can_act,
         **tabs(admin, request, workspace_id),
     }
@@ -112,10 +113,6 @@ def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: dat
 def _say(request: HttpRequest, shown: Any, text: str) -> None:
     note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), text)
     messages.success(request, text)
-
-
-def _holds(one: Hold, now: datetime) -> bool:
-    return one.ended_at is None and (one.until is None or one.until > now)
 
 
 def _row(group: HoldGroup, now: datetime) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.management.base import USAGE
-from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines, standing
+from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines
 from crm_sync.models import hold
 from crm_sync.models.hold import REASON_LENGTH
 from crm_sync.platform.events import NotUnderstood, read_moment
@@ -40,7 +40,7 @@ class Command(HoldCommand):
         if not options["dry_run"]:
             program = f"{options['by'] or getpass.getuser()} (manage.py pause)"[:110]
             hold.pause(workspace.pk, kinds, reason=reason, now=now, until=until, program=program)
-        groups = standing(workspace, now)
+        groups = hold.standing([workspace.pk], now)
         names = [kind.value for kind in kinds]
         document = {
             "workspace": workspace.slug,

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.management.base import PARTLY
-from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines, standing
+from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines
 from crm_sync.models import hold
 from crm_sync.models.hold import HoldCause
 
@@ -35,7 +35,7 @@ class Command(HoldCommand):
         else:
             program = f"{options['by'] or getpass.getuser()} (manage.py resume)"[:110]
             ended = hold.resume(workspace.pk, kinds, now=now, program=program)
-        left = standing(workspace, now)
+        left = hold.standing([workspace.pk], now)
         names = ", ".join(kind.value for kind in ended) or "nothing was held"
         document = {
             "workspace": workspace.slug,

@@ -40,9 +40,9 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
     state = State(placement.state)
     waits = state == State.CONFIRMED
     is_paused = placement.paused_until is not None and placement.paused_until > now
-    hold = Hold.objects.of(WorkKind.ORDERS, now).filter(workspace=placement.workspace_id).first()
+    hold = Hold.objects.holding(placement.workspace_id, WorkKind.ORDERS, now) if waits else None
     later = row_delay(placement, now, done="placed") if waits and is_paused else ""
-    if waits and hold:
+    if hold:
         later = f"Nothing was ordered: {hold.because}. It is sent once somebody resumes orders."
     may_order = user.has_perm(ADD)
     order = page_at("orders.order", placement.order_id)
