@@ -3,6 +3,7 @@
 Exit codes: 0 ok, 1 failed, 2 usage, 3 partly.
 """
 
+import getpass
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
+PROGRAM_LENGTH = 110  # characters of a column `program`
 
 Item = TypeVar("Item")
 
@@ -60,6 +62,11 @@ class SyncCommand(BaseCommand):
             )
         finally:
             call_log.flush()
+
+    def operator(self, name: str | None = None) -> str:
+        """Return who runs this command, for a history: their name or login, and the command."""
+        command = type(self).__module__.rpartition(".")[2]
+        return f"{name or getpass.getuser()} (manage.py {command})"[:PROGRAM_LENGTH]
 
     def workspace(self, slug: str) -> Workspace:
         """Return the workspace, or end with exit code 2 and the known slugs."""

@@ -1,6 +1,5 @@
 """manage.py add_workspace: connect a workspace of the platform."""
 
-import getpass
 import os
 from typing import Any
 
@@ -47,8 +46,7 @@ class Command(SyncCommand):
         if options["dry_run"]:
             workspace, is_new = connecting.planned(given)
         else:
-            program = f"{getpass.getuser()} (manage.py add_workspace)"[:110]
-            workspace, is_new = connecting.store(given, now=timezone.now(), program=program)
+            workspace, is_new = connecting.store(given, now=timezone.now(), program=self.operator())
         done = "would be " if options["dry_run"] else ""
         done += "added" if is_new else "changed"
         is_watched = bool(workspace.pk) and hold.is_watched(workspace.pk, timezone.now())

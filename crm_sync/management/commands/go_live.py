@@ -1,6 +1,5 @@
 """manage.py go_live: show the first plan of a workspace in watch only, and let it begin (I34)."""
 
-import getpass
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -36,8 +35,9 @@ class Command(SyncCommand):
         plan, seen = hold.first_plan(workspace.pk), options["seen"]
         was_watched, begun = hold.is_watched(workspace.pk, now), False
         if was_watched and seen and not options["dry_run"]:
-            program = f"{options['by'] or getpass.getuser()} (manage.py go_live)"[:110]
-            begun = hold.go_live(workspace.pk, seen=seen, now=now, program=program)
+            begun = hold.go_live(
+                workspace.pk, seen=seen, now=now, program=self.operator(options["by"])
+            )
         is_watched = was_watched and not begun
         document = {
             "workspace": workspace.slug,

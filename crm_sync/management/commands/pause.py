@@ -1,6 +1,5 @@
 """manage.py pause: hold the work of a workspace, or one kind of it (I34)."""
 
-import getpass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,8 +37,14 @@ class Command(HoldCommand):
             self.fail(f"--reason needs 1 to {REASON_LENGTH} characters", USAGE)
         until = self._end(options["until"], now)
         if not options["dry_run"]:
-            program = f"{options['by'] or getpass.getuser()} (manage.py pause)"[:110]
-            hold.pause(workspace.pk, kinds, reason=reason, now=now, until=until, program=program)
+            hold.pause(
+                workspace.pk,
+                kinds,
+                reason=reason,
+                now=now,
+                until=until,
+                program=self.operator(options["by"]),
+            )
         groups = hold.standing([workspace.pk], now)
         names = [kind.value for kind in kinds]
         document = {

@@ -1,6 +1,5 @@
 """manage.py resume: end what a person holds in a workspace (I34)."""
 
-import getpass
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -33,8 +32,7 @@ class Command(HoldCommand):
             held = set(mine.filter(cause=HoldCause.PERSON).values_list("kind", flat=True))
             ended = [kind for kind in kinds if kind.value in held]
         else:
-            program = f"{options['by'] or getpass.getuser()} (manage.py resume)"[:110]
-            ended = hold.resume(workspace.pk, kinds, now=now, program=program)
+            ended = hold.resume(workspace.pk, kinds, now=now, program=self.operator(options["by"]))
         left = hold.standing([workspace.pk], now)
         names = ", ".join(kind.value for kind in ended) or "nothing was held"
         document = {
