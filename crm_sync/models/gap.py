@@ -1,11 +1,9 @@
 """An interval in which events may be unknown."""
 
-from datetime import datetime
-
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.text import day_in_words
+from crm_sync.text import day_in_words, second_in_words
 
 
 class Gap(models.Model):
@@ -47,12 +45,8 @@ class Gap(models.Model):
         """The beginning and the end, in the time zone of the person who reads it."""
         end = timezone.localtime(self.ended_at)
         if self.began_at is None:
-            return f"until {_moment(end)}"
+            return f"until {second_in_words(end)}"
         began = timezone.localtime(self.began_at)
         is_same_day = began.date() == end.date()
-        until = f"{end:%H:%M:%S %Z}" if is_same_day else _moment(end)
+        until = f"{end:%H:%M:%S %Z}" if is_same_day else second_in_words(end)
         return f"{day_in_words(began)}, {began:%H:%M:%S} to {until}"
-
-
-def _moment(at: datetime) -> str:
-    return f"{day_in_words(at)}, {at:%H:%M:%S %Z}"

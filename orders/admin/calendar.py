@@ -14,13 +14,14 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from crm_sync.admin.ui.base import ModelAdmin, action
-from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
+from crm_sync.admin.ui.cells import exact_moment, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, secret_page, titled
 from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
+from crm_sync.text import day_in_words
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments
@@ -128,7 +129,7 @@ def _days(
     return [
         {
             "day": day,
-            "name": local_day(day),
+            "name": day_in_words(day),
             "is_today": day == today,
             "is_outside": days.month not in (0, day.month),
             "entries": [_entry(one) for one in by_day[day][:limit]],

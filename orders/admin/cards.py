@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import badge, local_day, local_time, moment
+from crm_sync.admin.ui.cells import badge, local_time, moment
+from crm_sync.text import day_in_words
 from orders.admin.cells import assignment_badge, worded
 from orders.models import Assignment, Order
 from orders.models.statuses import (
@@ -99,8 +100,8 @@ def _estimate(order: Order, assignment: Assignment) -> SafeString | str:
     if day is None:
         return ""
     if is_overdue(order, assignment, timezone.localdate()):
-        return format_html("{} {}", local_day(day), badge("Overdue", "danger"))
-    return local_day(day)
+        return format_html("{} {}", day_in_words(day), badge("Overdue", "danger"))
+    return day_in_words(day)
 
 
 def is_overdue(order: Order, assignment: Assignment, today: date) -> bool:

@@ -14,13 +14,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, badge, local_day, moment, shortened, two_lines, unbroken
+from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay, say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
+from crm_sync.text import day_in_words
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
@@ -154,7 +155,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         at, now = min(moments), timezone.now()
         there = timezone.localtime(at)
         since = badge("Past, not done", "warning") if at < now else moment(at, now)
-        return two_lines(unbroken(f"{local_day(there)}, {there:%H:%M}"), since)
+        return two_lines(unbroken(f"{day_in_words(there)}, {there:%H:%M}"), since)
 
     last_event = moment_column("last event", "last_event_at")  # by the platform's clock
 

@@ -9,7 +9,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import TextChoices
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import local_day, local_time, moment
+from crm_sync.admin.ui.cells import local_time, moment
+from crm_sync.text import day_in_words
 from orders.admin.cells import worded
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
 from orders.models.platform_user import Who
@@ -169,7 +170,7 @@ def _value(fact: str, value: str, name: str, people: Mapping[str, str]) -> str:
         case Fact.APPOINTMENT:
             return local_time(datetime.fromisoformat(value))
         case Fact.ESTIMATE:
-            return local_day(date.fromisoformat(value))
+            return day_in_words(date.fromisoformat(value))
     return ", ".join(worded(one) for one in (value, name) if one)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from crm_sync.platform.events import Event
-from crm_sync.text import clean, day_in_words, plain
+from crm_sync.text import clean, day_in_words, minute_in_words, plain
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 
 NONE = "—"
@@ -56,8 +56,7 @@ def _of_assignment(assignment: Assignment, zone: tzinfo) -> dict[str, str]:
 def worded(value: Any, zone: tzinfo = UTC) -> str:
     """Return a value in words, or ""."""
     if isinstance(value, datetime):
-        there = value.astimezone(zone)
-        return f"{day_in_words(there)}, {there:%H:%M %Z}"
+        return minute_in_words(value.astimezone(zone))
     if isinstance(value, date):
         return day_in_words(value)
     if isinstance(value, dict):

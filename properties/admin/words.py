@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import EMPTY
-from crm_sync.text import day_in_words
+from crm_sync.text import minute_in_words
 from properties.catalog import Field, Kind, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import MONEY
@@ -86,8 +86,7 @@ def _moment(text: str) -> str:
     instant = read_datetime(text)
     if instant is None or read_date(text):
         return text
-    there = instant.astimezone(timezone.get_default_timezone())
-    return f"{day_in_words(there)}, {there:%H:%M %Z}"
+    return minute_in_words(instant.astimezone(timezone.get_default_timezone()))
 
 
 def _number(value: float) -> str:

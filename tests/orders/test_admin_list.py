@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.admin.ui.cells import local_day
+from crm_sync.text import day_in_words
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Property
 from tests.crm_sync.admin_pages import (
@@ -82,7 +82,7 @@ def test_an_appointment_has_its_time_and_one_that_is_over_is_marked(main, boss):
     soon = Assignment.objects.get(platform_id="soon")
     there = timezone.localtime(soon.scheduled_at)
     text = boss.get(LIST).text
-    assert f"{local_day(there)}, {there:%H:%M}" in text
+    assert f"{day_in_words(there)}, {there:%H:%M}" in text
     assert ("in 3 h" in text, "Past, not done" in text) == (True, False)
     Assignment.objects.filter(pk=soon.pk).update(scheduled_at=timezone.now() - timedelta(hours=1))
     assert "Past, not done" in boss.get(LIST).text

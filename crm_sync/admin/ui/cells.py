@@ -1,6 +1,6 @@
 """The contents of cells of admin screens: badges, moments, links. All is escaped (S18)."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.db.models import Model
@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.text import day_in_words, span
+from crm_sync.text import day_in_words, minute_in_words, second_in_words, span
 
 EMPTY = "—"
 TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as in `crm_sync.hooks.Tile`
@@ -47,8 +47,7 @@ def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
 
 def exact(at: datetime) -> str:
     """Return a moment to the second, with the name of the viewer's time zone."""
-    there = timezone.localtime(at)
-    return f"{local_day(there)}, {there:%H:%M:%S %Z}"
+    return second_in_words(timezone.localtime(at))
 
 
 def local_time(at: datetime) -> str:
@@ -59,18 +58,13 @@ def local_time(at: datetime) -> str:
     """
     there, zone = timezone.localtime(at), timezone.get_current_timezone_name()
     is_usual = zone == timezone.get_default_timezone_name()
-    return f"{local_day(there)}, {there:%H:%M %Z}{'' if is_usual else f' ({zone})'}"
-
-
-def local_day(day: date) -> str:
-    """Return a day with its weekday and the name of its month."""
-    return day_in_words(day)
+    return f"{minute_in_words(there)}{'' if is_usual else f' ({zone})'}"
 
 
 def _relative(at: datetime, now: datetime) -> str:
     distance = abs(now - at)
     if distance > SOON:
-        return local_day(timezone.localtime(at))
+        return day_in_words(timezone.localtime(at))
     if distance < timedelta(seconds=1):
         return "just now"
     return f"{span(distance)} ago" if at < now else f"in {span(distance)}"

@@ -14,13 +14,14 @@ from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import EMPTY, badge, link, local_day, moment, page_at, two_lines
+from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, two_lines
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ROWS
 from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces, within, workspace_keys
+from crm_sync.text import day_in_words
 from properties import merge
 from properties.admin.property.change_history import ORIGIN_TONES
 from properties.admin.words import worded_change
@@ -230,7 +231,7 @@ def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:
     if person.has_perm("properties.view_import"):  # type: ignore[union-attr]
         rows = within(person, Import.objects.filter(released_at__isnull=False)).order_by("-pk")
         options = [
-            (Cause.IMPORT.of(pk), f"{name[:40]}, {local_day(timezone.localtime(at))}")
+            (Cause.IMPORT.of(pk), f"{name[:40]}, {day_in_words(timezone.localtime(at))}")
             for pk, name, at in rows.values_list("pk", "name", "released_at")[:OFFERED]
         ]
     if chosen and chosen not in dict(options):
