@@ -30,7 +30,6 @@ from orders.calendar.periods import VIEWS, Period, period
 from orders.mirror.agent_lists import beginning
 from orders.models import CalendarFeed
 from orders.models.statuses import AssignmentStatus, shown
-from properties.domain.headline import one_line
 
 SHOWN = 4  # appointments per day in the month view. The week view shows the others.
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 1, 1)
@@ -147,7 +146,7 @@ def _entry(one: Appointment) -> dict[str, str]:
         "key": str(one.key),
         "time": f"{timezone.localtime(one.at):%H:%M}",
         "what": what(one),
-        "where": one_line(one.address) or one.title or one.reference or f"Order {one.order}",
+        "where": one.where,
         "who": one.photographer_name,
         "tone": ASSIGNMENT_TONES.get(one.status, "muted"),
         "status": status,

@@ -12,9 +12,8 @@ from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
-from crm_sync.admin.ui.cells import list_of, shortened
+from crm_sync.admin.ui.cells import list_of, page_at, shortened
 from crm_sync.security.access import sees_several, within
 from orders.models import Order, PlatformUser
 from orders.models.statuses import OrderStatus, shown
@@ -61,10 +60,6 @@ def _seen(request: HttpRequest, model: type[Any]) -> QuerySet[Any]:
     return within(request.user, rows) if screen.has_view_permission(request) else rows.none()
 
 
-def _page(model: str, key: Any) -> str:
-    return reverse(f"admin:{model}_change", args=[key])
-
-
 def _where(row: dict[str, Any], request: HttpRequest) -> str:
     """Return the workspace of a row for people who see several."""
     return row["workspace__slug"] if sees_several(request.user) else ""
@@ -89,7 +84,7 @@ def _property_hit(row: dict[str, Any], request: HttpRequest) -> Hit:
     where = one_line(row["desired__address"])
     title = _joined(name, where or shortened(row["title"] or "", 60))
     said = _joined("Property", shortened(row["title"] or "", 60) if where else "")
-    link = _page("properties_property", row["pk"])
+    link = page_at("properties.property", row["pk"])
     return Hit(title, _joined(said, _where(row, request)), link, "home_work")
 
 
@@ -102,7 +97,7 @@ def _orders(request: HttpRequest, query: str, properties: list[int]) -> Iterator
     for row in rows[:MOST]:
         said = ("Order", shown(row["status"], OrderStatus), shortened(row["place"] or "", 60))
         title = _joined(row["platform_id"], row["object_reference_id"])
-        link = _page("orders_order", row["pk"])
+        link = page_at("orders.order", row["pk"])
         yield Hit(title, _joined(*said, _where(row, request)), link, "photo_camera")
 
 
@@ -112,7 +107,7 @@ def _people(request: HttpRequest, query: str) -> Iterator[Hit]:
     columns = ("pk", "name", "platform_id", "email", "workspace__slug")
     for row in found.order_by("name", "pk").values(*columns)[:MOST]:
         said = _joined("Platform user", row["email"], _where(row, request))
-        link = _page("orders_platformuser", row["pk"])
+        link = page_at("orders.platformuser", row["pk"])
         yield Hit(row["name"] or row["platform_id"], said, link, "badge")
 
 

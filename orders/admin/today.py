@@ -1,7 +1,7 @@
 """The day of the person who opens the overview: who comes where, and which drafts wait."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, cast
 
 from django.contrib.auth.models import User
@@ -71,14 +71,13 @@ def _drafts(person: User) -> list[dict[str, Any]]:
     return [dict(row) for row in rows[: SHOWN + 1]]
 
 
-def _appointment(one: Appointment, today: Any, now: datetime) -> dict[str, Any]:
+def _appointment(one: Appointment, today: date, now: datetime) -> dict[str, Any]:
     at = timezone.localtime(one.at)
-    where = one_line(one.address) or one.title or one.reference or f"Order {one.order}"
     return {
         "day": "Today" if at.date() == today else "Tomorrow",
         "time": f"{at:%H:%M}",
         "is_past": one.at < now,
-        "where": link(page_at("orders.order", one.order_key), where),
+        "where": link(page_at("orders.order", one.order_key), one.where),
         "what": what(one),
         "who": one.photographer_name,
         "status": badge(

@@ -14,6 +14,7 @@ from crm_sync.security.access import within
 from orders.mirror import agent_lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.models.statuses import AssignmentStatus
+from properties.domain.headline import one_line
 
 MOST = 2_000  # appointments in one result
 
@@ -45,6 +46,11 @@ class Appointment:
     def photographer_name(self) -> str:
         """The name, or "" if it is unknown."""
         return str(self.photographer.get("name") or "")
+
+    @property
+    def where(self) -> str:
+        """The address of the property, or what else names it, or the order."""
+        return one_line(self.address) or self.title or self.reference or f"Order {self.order}"
 
 
 def appointments(

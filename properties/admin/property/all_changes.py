@@ -21,12 +21,13 @@ from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces, within, workspace_keys
-from crm_sync.text import day_in_words
+from crm_sync.text import day_in_words, whole
 from properties import merge
 from properties.admin.property.change_history import ORIGIN_TONES
 from properties.admin.words import worded_change
 from properties.catalog import FIELDS, equal, label
 from properties.domain.change_selection import CREATED, ChangeSelection, Place
+from properties.domain.headline import one_line
 from properties.models import Change, Import, Property
 from properties.models.change import Cause, Origin
 
@@ -88,7 +89,7 @@ def selected(person: Person, asked: QueryDict, now: datetime) -> ChangeSelection
     mine = own_workspaces(person).filter(slug=slug) if slug else Workspace.objects.none()
     return ChangeSelection(
         workspace=mine.values_list("pk", flat=True).first() if slug else None,
-        person=_number(asked.get("person", "")),
+        person=whole(asked.get("person", "")),
         cause=asked.get("cause", "")[:40],
         origin=asked.get("origin", "") if asked.get("origin") in Origin.values else "",
         field=asked.get("field", "")[:300],
@@ -118,7 +119,7 @@ def workspace_of(person: Person, selection: ChangeSelection) -> Workspace | None
     kind, _, key = selection.cause.partition(":")
     if selection.workspace is not None:
         mine = mine.filter(pk=selection.workspace)
-    elif kind == Cause.IMPORT and _number(key) is not None:
+    elif kind == Cause.IMPORT and whole(key) is not None:
         mine = mine.filter(pk__in=Import.objects.filter(pk=key).values("workspace"))
     found = list(mine[:2])
     return found[0] if len(found) == 1 else None
@@ -133,10 +134,11 @@ def _undo_address(person: Person, selection: ChangeSelection) -> str:
 def _row(change: Change, person: Person, now: datetime) -> ChangeRow:
     row = change.real_estate_property
     history = reverse("admin:properties_property_history", args=[row.pk])
+    where = one_line(row.desired.get("address"))
     count = len(merge.leaves(change.new or {})) if change.is_creation else 0
     return ChangeRow(
         when=moment(change.at, now),
-        subject=two_lines(link(history, place_of(row) or row), row if place_of(row) else ""),
+        subject=two_lines(link(history, where or row), row if where else ""),
         name="Created" if change.is_creation else label(change.path),
         path=change.path,
         values=(EMPTY, f"{count} field{'' if count == 1 else 's'}")
@@ -184,14 +186,6 @@ def _sent(change: Change, row: Property) -> SafeString | str:
     if path in row.blocked or "" in row.blocked:
         return badge("Waits for you", "warning")
     return badge("Not yet", "info")
-
-
-def place_of(row: Property) -> str:
-    """Return street and locality of a property in one line; "" if it has neither."""
-    address = row.desired.get("address")
-    told = address if isinstance(address, dict) else {}
-    town = " ".join(str(told[n]) for n in ("postalCode", "locality") if told.get(n))
-    return ", ".join(str(part) for part in (told.get("street"), town) if part)
 
 
 # --- filters ---
@@ -265,10 +259,6 @@ def _typed(at: datetime | None) -> str:
     return f"{timezone.localtime(at):%Y-%m-%dT%H:%M}" if at else ""
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
 def _query(asked: QueryDict) -> dict[str, str]:
     return {name: text for name in asked if (text := asked.get(name, "")) and name != "after"}
 
@@ -279,5 +269,5 @@ def _written(place: Place) -> str:
 
 def _place(text: str) -> Place | None:
     time, _, key = text.partition("_")
-    at, pk = _moment(time), _number(key)
+    at, pk = _moment(time), whole(key)
     return (at, pk) if at and pk else None

@@ -1,6 +1,5 @@
 """The undo of many changes: what it would do, one confirmation, and what it did."""
 
-from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import messages
@@ -18,11 +17,11 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
 from crm_sync.security.access import within
+from crm_sync.text import whole
 from properties import merge
 from properties.admin.property.all_changes import (
     address_of,
     cause_link,
-    place_of,
     selected,
     workspace_of,
 )
@@ -30,6 +29,7 @@ from properties.admin.words import in_one_line
 from properties.catalog import label
 from properties.domain import undo_steps
 from properties.domain.change_selection import CREATED, ChangeSelection
+from properties.domain.headline import one_line
 from properties.domain.undo import Kept, KeptPart, RowUndo
 from properties.models import Change, Import, Property, Undo
 from properties.models.change import Cause, Origin
@@ -48,11 +48,10 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(address_of(selection))
     selection = selection.within(workspace.pk)
     if request.method == "POST":
-        text = request.POST.get("up_to", "")
-        if not (text.isascii() and text.isdigit() and len(text) < 19):
+        if (up_to := whole(request.POST.get("up_to", ""))) is None:
             raise PermissionDenied
         actor, now = cast("AbstractBaseUser", request.user), timezone.now()
-        job = undo_steps.request(workspace, selection, up_to=int(text), actor=actor, now=now)
+        job = undo_steps.request(workspace, selection, up_to=up_to, actor=actor, now=now)
         kind, _, key = selection.cause.partition(":")
         if kind == Cause.IMPORT:
             imports = Import.objects.filter(workspace=workspace, pk=key)
@@ -135,10 +134,10 @@ def _why(reason: Kept, newer: Change | None) -> str:
 
 def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
     """Return one property of a plan in words."""
-    here = merge.leaves(row.desired)
+    here, where = merge.leaves(row.desired), one_line(row.desired.get("address"))
     return {
-        "property": link(page_at("properties.property", row.pk), place_of(row) or row),
-        "reference": str(row) if place_of(row) else "",
+        "property": link(page_at("properties.property", row.pk), where or row),
+        "reference": str(row) if where else "",
         "removes": step.removes,
         "fields": [
             (label(path), in_one_line(path, here.get(path)), in_one_line(path, value))
@@ -165,12 +164,8 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
         name = "Created" if selection.field == CREATED else label(selection.field)
         found.append(("Field", name))
     for name, at in (("From", selection.since), ("Before", selection.until)):
-        found += [(name, _exact(at))] if at else []
+        found += [(name, local_time(at))] if at else []
     return found
-
-
-def _exact(at: datetime) -> str:
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
 
 
 def _name(key: int) -> str:
