@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from crm_sync.text import whole
 from properties import merge
 
 
@@ -31,6 +32,12 @@ class Cause(StrEnum):
     def of(self, key: int) -> str:
         """Return the cause of a change by the key of the row that made it."""
         return f"{self}:{key}"
+
+    @classmethod
+    def parts(cls, cause: str) -> tuple[str, int | None]:
+        """Return the kind and the key of a `Change.cause`; no key if it has none."""
+        kind, _, key = cause.partition(":")
+        return kind, whole(key)
 
 
 class Change(models.Model):

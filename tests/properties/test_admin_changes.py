@@ -237,3 +237,11 @@ def test_an_import_whose_changes_do_not_name_it_says_so(admin_client, imported):
     Change.objects.update(cause="")
     page = admin_client.get(f"/admin/properties/import/{imported.pk}/change/").content.decode()
     assert ("Take it back" in page, "imported by an earlier version" in page) == (False, True)
+
+
+@pytest.mark.parametrize("cause", ["undo:abc", "import:abc", "import:", "undo", "other:1"])
+def test_a_cause_that_names_nothing_selects_nothing_and_breaks_no_page(admin_client, flat, cause):
+    for page in (PAGE, undo_page(cause=cause)):
+        assert admin_client.get(page, {"cause": cause}).status_code in (200, 302)
+    assert admin_client.post(undo_page(cause=cause), {"up_to": 1}).status_code == 302
+    assert Undo.objects.filter(counts__fields__gt=0).count() == 0

@@ -116,10 +116,10 @@ def address_of(selection: ChangeSelection, slug: str = "", page: str = "changes"
 def workspace_of(person: Person, selection: ChangeSelection) -> Workspace | None:
     """Return the workspace in which a selection can be undone; None if it names several."""
     mine = own_workspaces(person)
-    kind, _, key = selection.cause.partition(":")
+    kind, key = Cause.parts(selection.cause)
     if selection.workspace is not None:
         mine = mine.filter(pk=selection.workspace)
-    elif kind == Cause.IMPORT and whole(key) is not None:
+    elif kind == Cause.IMPORT and key is not None:
         mine = mine.filter(pk__in=Import.objects.filter(pk=key).values("workspace"))
     found = list(mine[:2])
     return found[0] if len(found) == 1 else None
@@ -163,11 +163,11 @@ def _note(change: Change) -> str:
 
 def cause_link(cause: str, person: Person) -> SafeString | str:
     """Return what made a change together with others, as a link if the person may follow it."""
-    kind, _, key = cause.partition(":")
-    if kind == Cause.IMPORT:
+    kind, key = Cause.parts(cause)
+    if kind == Cause.IMPORT and key is not None:
         may = person.has_perm("properties.view_import")  # type: ignore[union-attr]
         return link(page_at("properties.import", key) if may else "", f"import {key}")
-    if kind == Cause.UNDO:
+    if kind == Cause.UNDO and key is not None:
         return link(reverse("admin:properties_property_undone", args=[key]), f"undo {key}")
     return ""
 

@@ -52,8 +52,8 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
             raise PermissionDenied
         actor, now = cast("AbstractBaseUser", request.user), timezone.now()
         job = undo_steps.request(workspace, selection, up_to=up_to, actor=actor, now=now)
-        kind, _, key = selection.cause.partition(":")
-        if kind == Cause.IMPORT:
+        kind, key = Cause.parts(selection.cause)
+        if kind == Cause.IMPORT and key is not None:
             imports = Import.objects.filter(workspace=workspace, pk=key)
             note(request, imports, f"Taken back by {job}.")
         return HttpResponseRedirect(_page(job))
