@@ -257,9 +257,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # seconds; an invitation of a Friday works on Monday
 # At most two passwords are hashed at a time, and none for an address that has failed too often.
 # After five wrong passwords for one name from one address, it is locked for fifteen minutes (S17).
-PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # seconds; an invitation of a Friday works on Monday
 PASSWORD_HASHERS = [
     "crm_sync.security.login_limits.BoundedHasher",
     *global_settings.PASSWORD_HASHERS[1:],

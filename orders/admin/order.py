@@ -120,8 +120,8 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         """Show address and title once we know the property."""
         if order.real_estate_property_id is None:
             return badge("Not ours")
-        lines = [shortened(text, 40) for text in (one_line(order.address), order.title) if text]
-        return two_lines(*(lines or ["No title"]), *[""] * (2 - max(1, len(lines))))
+        texts = [text for text in (one_line(order.address), order.title) if text] or ["No title"]
+        return two_lines(*(shortened(text, 40) for text in texts))
 
     who = column("ordered by", lambda row: who_lines(row.who), "user__name")
 

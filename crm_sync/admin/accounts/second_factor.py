@@ -9,14 +9,12 @@ from functools import partial
 from typing import Any, cast
 
 import django_otp
-import segno
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -25,6 +23,7 @@ from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, secret_page, titled
+from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.models import AuthenticatorApp
@@ -132,10 +131,8 @@ STEPS: dict[str, Callable[[HttpRequest, User], Context]] = {
 
 def _to_scan(device: Any) -> Context:
     secret = device.secret
-    # Black on white, in dark mode too: few phones read it otherwise.
-    code = segno.make(device.config_url, error="m")
     return {
-        "picture": SafeString(code.svg_inline(scale=4, dark="#000", light="#fff")),
+        "picture": qr_code(device.config_url),
         "asks_code": True,
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
     }

@@ -70,7 +70,7 @@ def _relative(at: datetime, now: datetime) -> str:
     return f"{span(distance)} ago" if at < now else f"in {span(distance)}"
 
 
-def two_lines(first: object, second: object) -> SafeString:
+def two_lines(first: object, second: object = "") -> SafeString:
     """Show a main line, and a subtle second line if it has a text."""
     quiet = format_html('<span class="cs-subtle">{}</span>', second) if second else ""
     return format_html(

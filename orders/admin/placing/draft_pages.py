@@ -138,6 +138,7 @@ def _choosing(request: HttpRequest, placement: Placement) -> dict[str, Any]:
     is_new = property_ is not None and property_.platform_id is None
     before = drafts.last_time(placement.workspace_id, account)
     tie = "orders.change_platformuser"
+    has_tie, may_tie = is_tied(placement.workspace_id, account), account.has_perm(tie)
     return {
         "properties": 1 if placement.group is None else selection.members(placement.group).count(),
         "waits": is_new and not placement.problem,
@@ -145,9 +146,9 @@ def _choosing(request: HttpRequest, placement: Placement) -> dict[str, Any]:
         "is_pushed_now": is_pushed_now(property_),
         "last_time": before and ordered(before),
         "sum": total(placement.products) if placement.products else "",
-        "is_tied": is_tied(placement.workspace_id, account),
-        "may_tie": account.has_perm(tie),
-        "whom_to_ask": whom_to_ask(tie, placement.workspace_id),
+        "is_tied": has_tie,
+        "may_tie": may_tie,
+        "whom_to_ask": [] if has_tie or may_tie else whom_to_ask(tie, placement.workspace_id),
     }
 
 

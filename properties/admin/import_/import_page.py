@@ -70,6 +70,9 @@ def import_page(
         page: which of the pages of changed records.
     """
     summary, is_open = row.summary, row.state in Import.OPEN
+    cause = Cause.IMPORT.of(row.pk)
+    has_changes = not is_open and Change.objects.filter(cause=cause).exists()
+    undo = address_of(ChangeSelection(cause=cause), page="changes_undo")
     return {
         "title": row.name,
         "badge": badge_of(row),
@@ -78,8 +81,8 @@ def import_page(
         "problem_tone": "danger" if row.state == State.FAILED else "warning",
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
-        "take_back": _take_back(row) if may_act else "",
-        "is_unknown": not is_open and _written(row) > 0 and not _has_changes(row),
+        "take_back": undo if may_act and has_changes else "",
+        "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
@@ -89,17 +92,6 @@ def import_page(
         "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
-
-
-def _take_back(row: Import) -> str:
-    """Return the address of the undo of its changes; "" if there is nothing to undo."""
-    if row.state in Import.OPEN or not _has_changes(row):
-        return ""
-    return address_of(ChangeSelection(cause=Cause.IMPORT.of(row.pk)), page="changes_undo")
-
-
-def _has_changes(row: Import) -> bool:
-    return Change.objects.filter(cause=Cause.IMPORT.of(row.pk)).exists()
 
 
 def _written(row: Import) -> int:

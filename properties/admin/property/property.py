@@ -301,8 +301,8 @@ def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
 
 def _lines(texts: tuple[str, str]) -> SafeString | str:
     """Show one or two texts, each on a line."""
-    first, *rest = [unbroken(shortened(text, 40)) for text in texts if text] or [SafeString(EMPTY)]
-    return two_lines(first, rest[0]) if rest else first
+    lines = [unbroken(shortened(text, 40)) for text in texts if text]
+    return two_lines(*lines) if len(lines) == 2 else (*lines, EMPTY)[0]
 
 
 def _give_headlines(rows: Iterable[Any]) -> None:
