@@ -6,9 +6,7 @@ agent gets it. A quarter of the properties belongs to another workspace.
 
 from __future__ import annotations
 
-import json
 import random
-import time
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -23,6 +21,7 @@ from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
+from lab.benchmarks.visits import visit  # noqa: E402
 from properties.models import Property  # noqa: E402
 
 SIZES = (1_000, 10_000, 100_000)
@@ -55,7 +54,7 @@ def main() -> None:
         with connection.cursor() as cursor:
             cursor.execute("vacuum analyze" if connection.vendor == "postgresql" else "analyze")
         for what, address in searches(size):
-            visit(client, f"{size:,} properties, {what}", address)
+            visit(client, f"{size:,} properties, {what}", address, rounds=ROUNDS)
 
 
 def a_row(workspace: Workspace, number: int) -> Property:
@@ -112,18 +111,6 @@ def searches(size: int) -> Iterator[tuple[str, str]]:
     yield "its reference, everywhere", f"{PALETTE}?{urlencode({'s': one['objectReferenceId']})}"
     yield "a word of all, everywhere", f"{PALETTE}?{urlencode({'s': 'wohnung'})}"
     yield "a word of all, as a choice", f"{CHOICE}?{urlencode({'term': 'wohnung'})}"
-
-
-def visit(client: Client, what: str, address: str) -> None:
-    """Open a page some times, after a first time that does not count, and print what it took."""
-    took = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        answer = client.get(address)
-        took.append((time.perf_counter() - began) * 1000)
-        if answer.status_code != 200:
-            raise SystemExit(f"{address}: {answer.status_code}")
-    print(json.dumps({"what": what, "milliseconds": took[1:]}), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ A line `{"what": text, "milliseconds": [of each request], "kilobytes": of HTML}`
 
 from __future__ import annotations
 
-import json
-import time
 from datetime import timedelta
 
 import django
@@ -21,6 +19,7 @@ from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E402
 from lab.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
+from lab.benchmarks.visits import visit  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.models import Property  # noqa: E402
 
@@ -38,7 +37,7 @@ def main() -> None:
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.create_superuser("operator"))
     for what, address in pages().items():
-        visit(client, what, address)
+        visit(client, what, address, rounds=ROUNDS)
 
 
 def fill() -> None:
@@ -99,20 +98,6 @@ def pages() -> dict[str, str]:
     ):
         found[f"list of {words}"] = f"/admin/{name}/"
     return found
-
-
-def visit(client: Client, what: str, address: str) -> None:
-    """Open a page some times, after a first time that does not count, and print what it took."""
-    took = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        answer = client.get(address)
-        took.append((time.perf_counter() - began) * 1000)
-        if answer.status_code != 200:
-            raise SystemExit(f"{address}: {answer.status_code}")
-    size = len(answer.content) / 1024
-    line = {"what": what, "milliseconds": took[1:], "kilobytes": size}
-    print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,19 +9,15 @@ from orders.models import PersonSettings, PlatformUser
 from tests.browser.test_accessibility import violations
 from tests.browser.test_admin import stock
 from tests.browser.test_clicks import Hand, hand
-from tests.crm_sync.test_password_links import NEW, link_in
+from tests.crm_sync.test_password_links import (
+    NEW,
+    link_in,
+    mails,  # noqa: F401 - each test uses it
+)
 
 __all__ = ["hand", "stock"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SIZES = pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
-
-
-@pytest.fixture(autouse=True)
-def mails(settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    settings.PUBLIC_BASE_URL = "https://crm.example.com"
-    password_links.asked.forget()
-    password_links.mailed.forget()
 
 
 def check(page) -> None:

@@ -2,24 +2,18 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from crm_sync import connecting
 from crm_sync.connecting import Given
 from crm_sync.models import Hold, Workspace, hold
+from tests.crm_sync.test_commands import run
 
 pytestmark = pytest.mark.django_db
 ALL = ["pushes", "orders", "imports", "files", "messages"]
 BY = ("--by", "anna")
-
-
-def run(*words: str) -> str:
-    out = StringIO()
-    call_command(*words, stdout=out, stderr=out)
-    return out.getvalue()
 
 
 def failure(*words: str) -> tuple[int, str]:
