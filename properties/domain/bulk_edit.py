@@ -1,4 +1,4 @@
-"""One edit of many properties: a plan, one confirmation, and one undo for all (I1, I7).
+"""One edit of many properties: a plan and one confirmation (I1, I7); its cause undoes it as one.
 
 The plan stores the values that it showed. What somebody has changed since is left alone and named.
 Each property is edited in a transaction of its own, together with its `BatchEdit`. So a request
@@ -6,7 +6,7 @@ that is killed loses nothing, and the next one goes on where it ended.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,8 @@ from properties.catalog import FieldFault, equal, last_label, leaf_of
 from properties.domain.editing import Invalid, Outdated, edit, faults, without_theirs
 from properties.domain.field_history import newer
 from properties.merge import Document, Leaves
-from properties.models import Batch, BatchEdit, Change, Property
-from properties.models.change import Origin
+from properties.models import Batch, BatchEdit, Property
+from properties.models.change import Cause, Origin
 
 MOST = 1_000  # properties in one edit
 CHUNK = 100  # rows read at a time
@@ -29,7 +29,6 @@ COLUMNS = ("desired", "observed")  # what a plan reads of a property
 
 Wanted = Callable[[Document], Leaves]
 TO_SET = Q(revision=None) & ~Q(planned={})
-TO_TAKE_BACK = Q(revision__gt=0, undo_revision=None)
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,8 @@ class EditCounts:
     Attributes:
         to_set: a change is planned, and is not made yet.
         unchanged: every field has the new value already, and nothing is refused.
-        refused, left, kept: those with such a field.
-        written, undone: those that were changed, and those that were changed back.
-        to_take_back: those that were changed and whose undo is not done yet.
+        refused, left: those with such a field.
+        written: those that were changed.
     """
 
     total: int
@@ -50,9 +48,6 @@ class EditCounts:
     refused: int
     written: int
     left: int
-    to_take_back: int
-    undone: int
-    kept: int
 
 
 def counts(batch: Batch) -> EditCounts:
@@ -64,9 +59,6 @@ def counts(batch: Batch) -> EditCounts:
         refused=Count("pk", filter=~Q(refused={})),
         written=Count("pk", filter=Q(revision__gt=0)),
         left=Count("pk", filter=~Q(left={})),
-        to_take_back=Count("pk", filter=TO_TAKE_BACK),
-        undone=Count("pk", filter=Q(undo_revision__gt=0)),
-        kept=Count("pk", filter=~Q(kept={})),
     )
     return EditCounts(**found)
 
@@ -137,30 +129,7 @@ def set_rest(batch: Batch, *, now: datetime, until: float) -> None:
     """
     note = f"batch {batch.pk}: set for {batch.edits.count()}"
     for one in _each(batch.edits.filter(TO_SET)):
-        free = Q(revision=None, batch__undone_at=None)
-        step = _Step(one, free, "revision", "left", "after the plan", batch.confirmed_by, note, now)
-        step.write(one.planned)
-        if time.monotonic() >= until:
-            return
-
-
-def begin_undo(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> bool:
-    """Decide that the edit is taken back, once; changes that are not made yet are never made."""
-    started = Batch.objects.filter(pk=batch.pk, confirmed_at__isnull=False, undone_at=None)
-    return bool(started.update(undone_at=now, undone_by=actor))
-
-
-def take_back_rest(batch: Batch, *, now: datetime, until: float) -> None:
-    """Take back the changes that are not taken back yet; `until` as in `set_rest`."""
-    note = f"undo of batch {batch.pk}"
-    for one in _each(batch.edits.filter(TO_TAKE_BACK)):
-        key = one.real_estate_property_id
-        made = Change.objects.filter(real_estate_property=key, revision=one.revision or 0)
-        parts = [part for change in made for part in change.parts()]
-        step = _Step(
-            one, Q(undo_revision=None), "undo_revision", "kept", "since", batch.undone_by, note, now
-        )
-        step.write({part.path: [part.new, part.old] for part in parts})
+        _Step(one, batch, note, now).write()
         if time.monotonic() >= until:
             return
 
@@ -179,32 +148,23 @@ class _Step:
 
     Attributes:
         one: the `BatchEdit`, with its property as it was read.
-        free: the condition under which this step is still to be done.
-        revision, reasons: the columns for the revision and for what is left as it is.
-        since: the end of the reason, if somebody else changed a field.
     """
 
     one: BatchEdit
-    free: Q
-    revision: str
-    reasons: str
-    since: str
-    actor: AbstractBaseUser | None
+    batch: Batch
     note: str
     now: datetime
 
-    def write(self, wanted: Mapping[str, Sequence[Any]]) -> None:
-        """Give each leaf its new value if it has the expected one; leaf to [expected, new]."""
+    def write(self) -> None:
+        """Give each leaf its new value, if it still has the one that the plan showed."""
         row, mine = self.one.real_estate_property, BatchEdit.objects.filter(pk=self.one.pk)
         refused: dict[str, str] = {}
         while True:
-            changes, changed = self._compare(row, wanted, refused)
+            changes, changed = self._compare(row, refused)
             try:
                 with transaction.atomic():
                     # This locks it until the commit, so that no other request edits it again.
-                    if mine.filter(self.free).update(
-                        **{self.revision: 0, self.reasons: refused | changed}
-                    ):
+                    if mine.filter(revision=None).update(revision=0, left=refused | changed):
                         self._edit(row, changes)
                     return
             except Outdated:
@@ -213,28 +173,28 @@ class _Step:
                 row.refresh_from_db()
                 refused |= _by_leaf(error.faults, changes)
 
-    def _compare(
-        self, row: Property, wanted: Mapping[str, Sequence[Any]], refused: Mapping[str, str]
-    ) -> tuple[Leaves, dict[str, str]]:
+    def _compare(self, row: Property, refused: Mapping[str, str]) -> tuple[Leaves, dict[str, str]]:
         """Return the changes, and the reasons for the leaves that somebody else changed."""
         changes, changed = {}, {}
         current = merge.leaves(row.desired)
-        for leaf, (expected, new) in wanted.items():
+        for leaf, (expected, new) in self.one.planned.items():
             there = current.get(leaf)
             if leaf in refused or equal(leaf, there, new):
                 continue
             if equal(leaf, there, expected):
                 changes[leaf] = new
             else:
-                changed[leaf] = f"{newer(row, leaf).who} changed it {self.since}"
+                changed[leaf] = f"{newer(row, leaf).who} changed it after the plan"
         return changes, changed
 
     def _edit(self, row: Property, changes: Leaves) -> None:
-        revision = row.revision
-        by: dict[str, Any] = {"actor": self.actor, "note": self.note, "now": self.now}
-        if changes and edit(row, changes, origin=Origin.ADMIN, revision=revision, **by):
-            mine = BatchEdit.objects.filter(pk=self.one.pk)
-            mine.update(**{self.revision: revision + 1})
+        revision, batch = row.revision, self.batch
+        by: dict[str, Any] = {"actor": batch.confirmed_by, "note": self.note, "now": self.now}
+        cause = Cause.BATCH.of(batch.pk)
+        if changes and edit(
+            row, changes, origin=Origin.ADMIN, revision=revision, cause=cause, **by
+        ):
+            BatchEdit.objects.filter(pk=self.one.pk).update(revision=revision + 1)
 
 
 def _by_leaf(found: list[FieldFault], changes: Leaves) -> dict[str, str]:

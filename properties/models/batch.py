@@ -33,10 +33,6 @@ class Batch(models.Model):
     # Of an edit: the new value by the path of its input (null clears), and when it was planned.
     wanted = models.JSONField(default=dict)
     planned_at = models.DateTimeField(null=True)
-    undone_at = models.DateTimeField(null=True)
-    undone_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
 
     class Meta:
         verbose_name_plural = "batches"
@@ -53,11 +49,8 @@ class BatchEdit(models.Model):
         planned: leaf to [value that the plan showed, new value].
         same: the leaves that had the new value already.
         refused: leaf to the reason why the new value is not valid here.
-        revision: that of the edit, by which its changes are found; 0 if nothing was written, null
-            before it is done.
+        revision: that of the edit; 0 if nothing was written, null before it is done.
         left: leaf to the reason why a planned change was not made.
-        undo_revision: that of the undo; 0 if nothing was written, null before it is done.
-        kept: leaf to the reason why it was not taken back.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="edits")
@@ -69,8 +62,6 @@ class BatchEdit(models.Model):
     refused = models.JSONField(default=dict)
     revision = models.PositiveBigIntegerField(null=True)
     left = models.JSONField(default=dict)
-    undo_revision = models.PositiveBigIntegerField(null=True)
-    kept = models.JSONField(default=dict)
 
     class Meta:
         default_permissions = ()

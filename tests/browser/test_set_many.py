@@ -7,8 +7,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
+from properties.domain import undo_steps
 from properties.domain.editing import edit
-from properties.models import Batch, Property
+from properties.models import Batch, Property, Undo
 from tests.browser.test_accessibility import violations
 from tests.browser.test_clicks import Hand
 from tests.crm_sync.admin_pages import make_workspace
@@ -53,13 +54,12 @@ def test_the_availability_of_forty_is_set_in_five_clicks_and_undone_in_four(visi
         hand.sees("Undo for all takes back what nobody has changed since")
     assert states() == ["RESERVED"] * 40
     with hand.task(clicks=4):
-        hand.go("Properties")
-        page.click("#result_list a:has-text('A-07')")
-        page.click("a[href$='/history/']")
-        page.click("a:has-text('set for 40') >> nth=0")
-        page.keyboard.press("Tab")
-        page.get_by_role("button", name="Undo for all").press("Enter")
-        hand.sees("Taken back")
+        hand.go("What changed")
+        page.click("a:has-text('batch') >> nth=0")
+        page.click("a:has-text('Undo these')")
+        hand.press_button("Undo them now")
+        hand.sees("A worker does it")
+    undo_steps.finish(Undo.objects.get())
     assert states() == ["ACTIVE"] * 40
     assert (window.foreign, window.errors) == ([], [])
 
@@ -100,12 +100,9 @@ def test_the_pages_of_an_edit_fit_and_break_no_rule(visit, width, theme):
     page.click("text=Set them now")
     page.wait_for_selector("text=Undo for all")
     look("result")
-    for row in rows[5:7]:
-        fresh = Property.objects.get(pk=row.pk)
-        edit(fresh, {"availabilityState": "TAKEN"}, origin="ADMIN", actor=anna, now=now())
-    page.click("button:has-text('Undo for all')")
-    page.wait_for_selector("text=Not taken back")
-    look("undone")
+    page.click("a:has-text('Undo for all')")
+    page.wait_for_selector("text=Undo them now")
+    look("undo")
     assert (found, window.errors, window.foreign) == ([], [], [])
 
 

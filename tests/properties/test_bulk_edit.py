@@ -1,4 +1,4 @@
-"""Set fields of many properties: a plan, one confirmation, and one undo for all."""
+"""Set fields of many properties: a plan, one confirmation, and its undo."""
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -10,9 +10,9 @@ from django.utils.timezone import now
 from crm_sync.models import Workspace
 from properties.admin.property import batch as batch_module
 from properties.admin.property import bulk_edit_page
-from properties.domain import bulk_edit
+from properties.domain import bulk_edit, undo_steps
 from properties.domain.editing import edit
-from properties.models import Batch, BatchEdit, Change, Property
+from properties.models import Batch, BatchEdit, Change, Property, Undo
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.properties.form_page import force, make, read
 from tests.properties.test_admin_batch import choose
@@ -38,8 +38,12 @@ def confirm(client: Client, page: str) -> None:
     assert client.post(page, {"step": "set", "planned_at": shown}).status_code == 302
 
 
-def undo(client: Client, page: str) -> None:
-    assert client.post(page, {"step": "undo"}).status_code == 302
+def undo(client: Client, page: str, workspace: str = "main") -> Undo:
+    """Follow *Undo for all*, confirm it, and let a worker do it."""
+    address = dict(client.get(page).context["undo"])[workspace]
+    plan = client.get(address).context["plan"]
+    assert client.post(address, {"up_to": plan.up_to}).status_code == 302
+    return undo_steps.finish(Undo.objects.latest("pk"))
 
 
 def values(path: str, *rows: Property) -> list[object]:
@@ -248,24 +252,11 @@ def test_undo_for_all_takes_back_what_nobody_changed_and_names_what_it_keeps(adm
     anna = User.objects.create_user("anna")
     edit(Property.objects.get(pk=three[1].pk), {"author": "Anna's"}, actor=anna, **HOW)
     edit(Property.objects.get(pk=three[2].pk), {"author": "Old"}, actor=anna, **HOW)
-    undo(admin_client, page)
+    job = undo(admin_client, page)
     assert values("author", *three) == ["Old", "Anna's", "Old"]
     assert values("title", *three) == ["Flat 0", "Flat 1", "Flat 2"]
-    found = counts(admin_client, page)
-    assert (found.undone, found.kept, found.to_take_back) == (3, 1, 0)
-    html = admin_client.get(page).content.decode()
-    assert "Not taken back: anna changed it since" in html
-    assert "Undo for all</button>" not in html
-
-
-def test_undo_for_all_is_done_once(admin_client, three):
-    page = plan_of(admin_client, *three, author="New")
-    confirm(admin_client, page)
-    undo(admin_client, page)
-    for row in three:
-        edit(Property.objects.get(pk=row.pk), {"author": "New"}, **HOW)
-    undo(admin_client, page)
-    assert values("author", *three) == ["New"] * 3
+    assert job.kept[0][2:4] == ["author", "SINCE"]
+    assert job.counts == {"fields": 4, "properties": 3, "kept": 1}
 
 
 def test_an_undo_touches_only_what_the_batch_wrote(admin_client, three):
@@ -276,6 +267,16 @@ def test_an_undo_touches_only_what_the_batch_wrote(admin_client, three):
     assert values("author", *three) == ["New", "Old", "Old"]
 
 
+def test_each_workspace_of_a_batch_has_its_own_undo(admin_client, main, three):
+    other = Workspace.objects.create(slug="other", base_url="http://platform.test")
+    theirs = make(other, "B-1", author="Old")
+    page = plan_of(admin_client, *three, theirs, author="New")
+    confirm(admin_client, page)
+    assert [slug for slug, _ in admin_client.get(page).context["undo"]] == ["main", "other"]
+    undo(admin_client, page, workspace="other")
+    assert values("author", *three, theirs) == ["New", "New", "New", "Old"]
+
+
 # --- large, and interrupted ---
 def test_one_request_works_for_a_bounded_time_and_the_next_one_goes_on(
     admin_client, three, monkeypatch
@@ -284,18 +285,15 @@ def test_one_request_works_for_a_bounded_time_and_the_next_one_goes_on(
     page = plan_of(admin_client, *three, author="New")
     confirm(admin_client, page)
     assert values("author", *three) == ["New", "Old", "Old"]
-    assert "2 are still to be set" in admin_client.get(page).content.decode()
+    shown = admin_client.get(page)
+    assert "2 are still to be set" in shown.content.decode()
+    assert shown.context["undo"] == []  # first the whole edit, then its undo
     other = client_of("properties.view_property", "properties.change_property")
     for _ in range(3):
         other.post(page, {"step": "go on"})
     assert values("author", *three) == ["New", "New", "New"]
     actors = Change.objects.filter(path="author", new="New").values_list("actor__username")
     assert set(actors) == {("admin",)}  # who confirmed it, not who went on
-    undo(admin_client, page)
-    assert values("author", *three) == ["Old", "New", "New"]
-    for _ in range(2):
-        admin_client.post(page, {"step": "go on"})
-    assert values("author", *three) == ["Old", "Old", "Old"]
 
 
 def test_a_request_that_dies_in_the_middle_has_done_whole_properties_and_the_next_goes_on(
@@ -319,16 +317,6 @@ def test_a_request_that_dies_in_the_middle_has_done_whole_properties_and_the_nex
     admin_client.post(page, {"step": "go on"})
     assert values("author", *three) == ["New", "New", "New"]
     assert Change.objects.filter(path="author", new="New").count() == 3
-
-
-def test_an_undo_before_the_end_sets_no_more(admin_client, three, monkeypatch):
-    monkeypatch.setattr(bulk_edit_page, "SECONDS", 0.0)
-    page = plan_of(admin_client, *three, author="New")
-    confirm(admin_client, page)
-    undo(admin_client, page)
-    admin_client.post(page, {"step": "go on"})
-    assert values("author", *three) == ["Old"] * 3
-    assert "Never set, because it was undone before" in admin_client.get(page).content.decode()
 
 
 @pytest.mark.parametrize("step", ["form", "plan", "result"])
@@ -364,7 +352,7 @@ def test_who_may_only_view_sees_the_plan_and_cannot_set(admin_client, three):
     viewer = client_of("properties.view_property")
     html = viewer.get(page).content.decode()
     assert "Set them now" not in html
-    for step in ("plan", "set", "undo", "go on"):
+    for step in ("plan", "set", "go on"):
         assert viewer.post(page, {"step": step, "author": "X"}).status_code == 403
     chosen = {"action": "set_fields", "_selected_action": [three[0].pk]}
     viewer.post("/admin/properties/property/", chosen)
@@ -381,7 +369,7 @@ def test_properties_of_another_workspace_are_out_of_reach(admin_client, main, th
     user.user_permissions.remove(Permission.objects.get(codename="all_workspaces"))
     user.workspaces.add(main)
     assert person.get(page).status_code == 404
-    assert person.post(page, {"step": "undo"}).status_code == 404
+    assert person.post(page, {"step": "go on"}).status_code == 404
     chosen = {"action": "set_fields", "_selected_action": [three[0].pk, theirs.pk]}
     person.post("/admin/properties/property/", chosen)
     assert theirs not in Batch.objects.latest("pk").properties.all()

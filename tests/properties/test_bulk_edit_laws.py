@@ -4,16 +4,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from properties import merge
 from properties.catalog import validate_document
-from properties.domain import bulk_edit
+from properties.domain import bulk_edit, undo_steps
+from properties.domain.change_selection import ChangeSelection
 from properties.domain.editing import edit
 from properties.forms.set_form import wanted
 from properties.models import Batch, Property
-from properties.models.change import Origin
+from properties.models.change import Cause, Origin
 from properties.push import batches
 from tests.properties.form_page import make
 
@@ -82,8 +84,11 @@ def test_set_and_undo_for_all_is_the_identity_where_nobody_else_wrote(
             row = Property.objects.get(pk=rows[n].pk)
             touched.setdefault(n, set()).update(edit(row, leaves, origin=Origin.FEED, now=NOW))
     written = {n: merge.leaves(Property.objects.get(pk=rows[n].pk).desired) for n in touched}
-    assert bulk_edit.begin_undo(batch, actor=admin_user, now=NOW)
-    bulk_edit.take_back_rest(batch_now(batch), now=NOW, until=NO_END)
+    selection = ChangeSelection(cause=Cause.BATCH.of(batch.pk))
+    up_to = undo_steps.preview(selection).up_to
+    undo_steps.finish(
+        undo_steps.request(main, selection, up_to=up_to, actor=admin_user, now=timezone.now())
+    )
     for n, row in enumerate(rows):
         now_there = merge.leaves(Property.objects.get(pk=row.pk).desired)
         was = merge.leaves(before[n])

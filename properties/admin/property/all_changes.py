@@ -34,7 +34,7 @@ from properties.models.change import Cause, Origin
 TIMES = {"hour": "Last hour", "today": "Today", "yesterday": "Yesterday"}
 OFFERED = 50  # imports in the filter
 MOST_PEOPLE = 200
-SAYS = {Cause.IMPORT: "import", Cause.UNDO: "undo"}
+SAYS = {Cause.IMPORT: "import", Cause.UNDO: "undo", Cause.BATCH: "batch"}
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,9 @@ def cause_link(cause: str, person: Person) -> SafeString | str:
         return link(page_at("properties.import", key) if may else "", f"import {key}")
     if kind == Cause.UNDO and key is not None:
         return link(reverse("admin:properties_property_undone", args=[key]), f"undo {key}")
+    if kind == Cause.BATCH and key is not None:
+        # Its own page is kept for 30 days only.
+        return link(address_of(ChangeSelection(cause=cause)), f"batch {key}")
     return ""
 
 

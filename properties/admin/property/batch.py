@@ -79,7 +79,7 @@ def _page(batch: Batch) -> str:
 
 
 def _batch(request: HttpRequest, batch_id: int) -> Batch:
-    batch = Batch.objects.select_related("confirmed_by", "undone_by").filter(pk=batch_id).first()
+    batch = Batch.objects.select_related("confirmed_by").filter(pk=batch_id).first()
     if batch is None or not _is_within(request.user, batch):
         raise Http404
     return batch

@@ -1,4 +1,4 @@
-"""The pages that set fields of many properties: the form, the plan, the result, and its undo."""
+"""The pages that set fields of many properties: the form, the plan, and the result."""
 
 import time
 from collections.abc import Callable
@@ -17,12 +17,16 @@ from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
+from crm_sync.models import Workspace
+from properties.admin.property.all_changes import address_of
 from properties.admin.property.change_history import numbers
 from properties.admin.words import worded, worded_change
 from properties.catalog import label
 from properties.domain import bulk_edit
+from properties.domain.change_selection import ChangeSelection
 from properties.forms.set_form import CLEAR, SetForm, wanted
 from properties.models import Batch, BatchEdit
+from properties.models.change import Cause
 
 PER_PAGE = 50
 SECONDS = 2.0  # of work in one request; the page then asks for the next one
@@ -61,14 +65,9 @@ def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
             messages.warning(request, text)
         else:
             messages.info(request, "This was set before.")
-    elif step == "undo" and bulk_edit.begin_undo(batch, actor=actor, now=now):
-        note(request, mine, "Undone.")
     batch.refresh_from_db()
-    until = time.monotonic() + SECONDS
-    if batch.undone_at is not None:
-        bulk_edit.take_back_rest(batch, now=now, until=until)
-    elif batch.confirmed_at is not None:
-        bulk_edit.set_rest(batch, now=now, until=until)
+    if batch.confirmed_at is not None:
+        bulk_edit.set_rest(batch, now=now, until=time.monotonic() + SECONDS)
     return HttpResponseRedirect(_address(batch))
 
 
@@ -112,21 +111,25 @@ def _plan(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]:
 
 def _result(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]:
     counts, now = bulk_edit.counts(batch), timezone.now()
-    is_undone = batch.undone_at is not None
-    is_finished = not (counts.to_take_back if is_undone else counts.to_set)
-    odd = _shown(batch.edits.all()).exclude(Q(left={}) & Q(refused={}) & Q(kept={})).order_by("pk")
+    odd = _shown(batch.edits.all()).exclude(Q(left={}) & Q(refused={})).order_by("pk")
     return {
         "title": "Set fields",
         "batch": batch,
         "counts": counts,
         "entered": _entered(batch),
-        "is_undone": is_undone,
-        "is_finished": is_finished,
+        "is_finished": not counts.to_set,
         "confirmed": exact_moment(batch.confirmed_at, now),
-        "undone": exact_moment(batch.undone_at, now),
         "may_act": may_act,
-        "can_undo": may_act and not is_undone and counts.written > 0,
+        "undo": _undo(batch) if may_act and counts.written and not counts.to_set else [],
     } | _paged(request, odd, _reasons)
+
+
+def _undo(batch: Batch) -> list[tuple[str, str]]:
+    """Return the name of each workspace of the batch, and the address of the undo there."""
+    rows = Workspace.objects.filter(pk__in=batch.properties.values("workspace"))
+    selection = ChangeSelection(cause=Cause.BATCH.of(batch.pk))
+    slugs = rows.order_by("slug").values_list("slug", flat=True)
+    return [(slug, address_of(selection, slug, "changes_undo")) for slug in slugs]
 
 
 def _shown(edits: QuerySet[BatchEdit]) -> QuerySet[BatchEdit]:
@@ -174,7 +177,7 @@ def _planned(one: BatchEdit) -> dict[str, Any]:
 
 
 def _reasons(one: BatchEdit) -> dict[str, Any]:
-    found = (("Refused", one.refused), ("Not set", one.left), ("Not taken back", one.kept))
+    found = (("Refused", one.refused), ("Not set", one.left))
     return {
         "reasons": [
             (what, label(leaf), reason)

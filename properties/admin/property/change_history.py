@@ -23,8 +23,8 @@ from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
 from properties.domain.editing import Invalid
 from properties.domain.undo import ChangedSince, can_undo, undo
-from properties.models import BatchEdit, Change, Property
-from properties.models.change import Origin
+from properties.models import Batch, Change, Property
+from properties.models.change import Cause, Origin
 
 PER_PAGE = 50
 ORIGIN_TONES: dict[str, str] = {Origin.ADMIN: "info", Origin.PLATFORM: "warning"}
@@ -90,14 +90,16 @@ def _with_undo(entry: Entry, change: Change, current: Any) -> Entry:
 
 def _with_batches(row: Property, changes: list[Change]) -> list[Entry]:
     """Return changes in words, each with the batch in which many properties were set."""
-    revisions = [change.revision for change in changes]
-    found = BatchEdit.objects.filter(real_estate_property=row, revision__in=revisions)
+    causes = {change.cause for change in changes}
+    keys = [
+        key for kind, key in map(Cause.parts, causes) if kind == Cause.BATCH and key is not None
+    ]
     batches = {
-        revision: reverse("admin:properties_property_batch", args=[key])
-        for revision, key in found.values_list("revision", "batch")
+        Cause.BATCH.of(key): reverse("admin:properties_property_batch", args=[key])
+        for key in Batch.objects.filter(pk__in=keys).values_list("pk", flat=True)
     }
     return [
-        replace(entry, batch=batches.get(change.revision, ""))
+        replace(entry, batch=batches.get(change.cause, ""))
         for entry, change in zip(entries(row, changes), changes, strict=True)
     ]
 
