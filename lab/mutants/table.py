@@ -101,7 +101,7 @@ MUTANTS = (
         "Claim.giving_back",
         "self.found.items()",
         "()",
-        (PUSH, MACHINE),
+        (PUSH,),
     ),
     Mutant(
         "the answer is copied over, not merged (I4)",

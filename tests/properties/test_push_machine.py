@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 
 from crm_sync.models import Workspace
 from crm_sync.work import leases
+from properties import merge
 from properties.domain.editing import create, due_now, edit
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT, LATE_EFFECT
@@ -318,7 +319,9 @@ class PushMachine(RuleBasedStateMachine):
         return worker
 
     def _note_record(self, worker: Worker) -> None:
-        wanted = json.dumps(worker.claim.row.desired).encode()
+        # A field that our people cleared is on record too.
+        said = dict.fromkeys(VALUES) | merge.leaves(worker.claim.row.desired)
+        wanted = json.dumps(merge.document(said)).encode()
         record = Call(worker, {"REQUEST_METHOD": "PATCH"}, wanted, self.now, is_record=True)
         worker.clears.add(record)
         self.unclear.append(record)
