@@ -32,11 +32,13 @@ def main() -> int:
     manage("push_properties demo")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    from orders.models import Order, StatusChange  # noqa: PLC0415 - Django is set up only now
+    from orders.models import Placement, StatusChange  # noqa: PLC0415 - Django is set up only now
 
     make_admin()
     newest = StatusChange.objects.order_by("pk").last()
-    if not Order.objects.exclude(status__in=("COMPLETED", "CANCELLED")).exists():
+    if Placement.objects.exists():  # this start continues an earlier one, which placed it
+        print("An order was placed before. Place another one in the admin.", flush=True)
+    else:
         manage(
             f"place_order demo --reference {REFERENCE} --user AGENT-1"
             " --product GROUND_PHOTO --product FLOOR_PLAN"

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,27 @@ def test_a_second_start_on_the_same_folder_says_so_and_ends(tmp_path):
     finally:
         os.killpg(first.pid, signal.SIGKILL)
         first.wait(10)
+
+
+def test_a_demo_that_goes_on_orders_nothing_again(tmp_path):
+    said = [started_until(tmp_path, text) for text in ("The admin is at", "The admin is at")]
+    assert ["place_order demo" in text for text in said] == [True, False]
+    assert "An order was placed before." in said[1]
+    with closing(sqlite3.connect(tmp_path / "db.sqlite3")) as database:
+        assert database.execute("SELECT COUNT(*) FROM orders_placement").fetchone() == (1,)
+
+
+def started_until(folder: Path, text: str) -> str:
+    """Start the demo, end it as Ctrl-C does once it says this; return what it said."""
+    log = folder / "said.txt"
+    with log.open("wb") as out:
+        demo = subprocess.Popen(command(folder), cwd=ROOT, stdout=out, start_new_session=True)
+    try:
+        wait_until("it has said so", lambda: text in log.read_text(), limit=90)
+        os.killpg(demo.pid, signal.SIGINT)
+        demo.wait(30)
+    finally:
+        if demo.poll() is None:
+            os.killpg(demo.pid, signal.SIGKILL)
+            demo.wait(10)
+    return log.read_text()
