@@ -23,6 +23,11 @@ def one_line(address: object) -> str:
     return ", ".join(filter(None, address_lines(address)))
 
 
+def headline(address: object, title: object) -> str:
+    """Return how a person names a property: by its address, else by its title, else ""."""
+    return one_line(address) or (title if isinstance(title, str) else "")
+
+
 def price(prices: object, offer_type: object) -> tuple[str, str]:
     """Return the price of the offer, such as ("CHF 2,450", "a month, net"); ("", "") for none.
 

@@ -13,6 +13,7 @@ from crm_sync.models import Workspace
 from properties.catalog import FieldFault, equal
 from properties.domain.difference import short
 from properties.domain.editing import Invalid, Outdated, edit, faults
+from properties.domain.headline import headline
 from properties.feeds import Line, Record, Refusal
 from properties.imports import bulk_create
 from properties.imports.bulk_create import NewProperty
@@ -21,7 +22,7 @@ from properties.imports.feed_digest import digest
 from properties.imports.lookalikes import Lookalikes
 from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
-from properties.merge import Leaves, leaves
+from properties.merge import Leaves, document, leaves
 from properties.models import Change, Property
 from properties.models.change import Origin
 
@@ -189,8 +190,16 @@ class RecordImport:
             ]
             bulk_create.create_all(self._workspace, arrived, **self._by)
         for one in items:
-            self._report.new.add(one.record.reference)
+            self._note_new(one)
             self._set_aside(one.line)
+
+    def _note_new(self, item: _Item) -> None:
+        report, reference = self._report, item.record.reference
+        if not report.new.is_full:
+            parts = document(item.alone)
+            if text := headline(parts.get("address"), parts.get("title")):
+                report.headlines[reference] = text
+        report.new.add(reference)
 
     def _revise(self, row: Property, item: _Item) -> None:
         """Apply a record to an existing property, at the revision that it was compared with."""
@@ -273,7 +282,14 @@ class RecordImport:
         if line.warnings:
             self._report.warned.add((str(line.reference), list(line.warnings)))
         if line.aside:
-            self._report.aside.add((str(line.reference), line.aside))
+            values = {} if self._report.aside.is_full else _leftover(line)
+            found = {name: values.get(name) for name in line.aside}
+            self._report.aside.add((str(line.reference), found))
+
+
+def _leftover(line: Line) -> dict[str, Any]:
+    item = line.item()
+    return item.leftover if isinstance(item, Record) else {}
 
 
 def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:

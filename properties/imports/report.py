@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from crm_sync.text import clean
+from properties.domain.difference import short
 from properties.feeds import Heading, Refusal
 from properties.imports.differences import RECORDS, Differences
 
@@ -51,7 +52,8 @@ class ImportReport:
     Attributes:
         changed: references, each with the names of the changed fields.
         differences: the differences of the first changed records.
-        aside: references, each with the names of the values without a field.
+        headlines: reference to address or title of the first new properties.
+        aside: references, each with the values without a field by their names.
         warned: references, each with warnings about invalid values and contacts.
         warnings: the warnings about the file.
         heading: the header of a foreign table.
@@ -69,7 +71,8 @@ class ImportReport:
     differences: Excerpt[Differences] = field(default_factory=lambda: Excerpt(RECORDS))
     unchanged: Excerpt[str] = field(default_factory=Excerpt)
     refused: Excerpt[Refusal] = field(default_factory=lambda: Excerpt(KEPT_REFUSED))
-    aside: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
+    headlines: dict[str, str] = field(default_factory=dict)
+    aside: Excerpt[tuple[str, dict[str, Any]]] = field(default_factory=Excerpt)
     warned: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
     warnings: list[str] = field(default_factory=list)
     heading: Heading | None = None
@@ -101,7 +104,9 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         - "counts": outcome to number.
         - "new", "missing", "exempt": references.
         - "missing_state": the state that missing properties get; "" does not change them.
-        - "changed", "aside": [reference, names].
+        - "changed": [reference, names].
+        - "headlines": reference to address or title of new properties.
+        - "aside": [reference, [name, value] …]; of an earlier version [reference, names].
         - "warned": [reference, texts].
         - "warnings": texts about the file.
         - "heading": [sheet, row, [name, read as, may be] …] of a foreign table.
@@ -121,7 +126,7 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         "new": report.new.first,
         "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
         "differences": _differences(summary.get("differences", []), report.differences.first),
-        "aside": [[reference, _names(names)] for reference, names in report.aside.first],
+        "aside": [[reference, _values(values)] for reference, values in report.aside.first],
         "warned": [
             [reference, [_text(text) for text in texts[:REASONS]]]
             for reference, texts in report.warned.first
@@ -141,6 +146,11 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         is_all = is_read and len(found) >= count(summary, name)
         counts[name] = len(found) if is_all else count(summary, name)
         lists[name] = found[:KEPT] if is_all else summary.get(name, [])
+    lists["headlines"] = {
+        reference: _text(text)
+        for reference, text in (summary.get("headlines", {}) | report.headlines).items()
+        if reference in lists["new"]
+    }
     lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
         "warnings", []
     )
@@ -187,6 +197,12 @@ def _names(names: list[str]) -> list[str]:
     found = [_text(name) for name in sorted(names)]
     more = len(found) - FIELDS
     return found if more <= 0 else [*found[:FIELDS], f"and {more} more"]
+
+
+def _values(values: dict[str, Any]) -> list[list[str]]:
+    found = [[_text(name), short(value)] for name, value in sorted(values.items())[:FIELDS]]
+    more = len(values) - FIELDS
+    return found if more <= 0 else [*found, [f"and {more} more", ""]]
 
 
 def _text(text: str) -> str:

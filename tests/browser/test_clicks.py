@@ -125,7 +125,7 @@ def test_a_feed_is_imported(hand, drain_all, settings, tmp_path):
         hand.sees("This is what the import would do")
         hand.press_button("Import")
         drain_all()
-        hand.sees("All records were taken.")
+        hand.sees("All records were imported.")
     assert Property.objects.filter(object_reference_id__in=["A1", "A2"]).count() == 2
 
 

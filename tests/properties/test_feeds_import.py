@@ -122,7 +122,7 @@ def test_what_is_set_aside_is_named_for_the_first_records_and_counted_for_all(lo
     for _ in range(2):  # new, and unchanged
         aside = load(json.dumps(feed)).aside
         assert (aside.count, len(aside.first)) == (250, 200)
-        assert aside.first[0] == ("R-0", ["pool.depth", "utilizations"])
+        assert aside.first[0] == ("R-0", {"pool.depth": 2, "utilizations": ["residential"]})
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'")

@@ -14,12 +14,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.domain.editing import create
 from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.properties.test_full_feed_guard import as_json
-from tests.properties.uploaded import CANARY, fresh, table, upload, work
+from tests.properties.uploaded import CANARY, fresh, rows, table, upload, work
 
 LIST = reverse("admin:properties_import_changelist")
 ADD = reverse("admin:properties_import_add")
@@ -208,6 +209,51 @@ def test_nothing_changes_by_a_get_or_without_the_token(main, admin_client, admin
     assert admin_client.post(page_at(row), {"state": "RUNNING"}).status_code == 403
     assert admin_client.post(f"{page_at(row)}../delete/", {"post": "yes"}).status_code == 403
     assert (fresh(row).state, Import.objects.count()) == (State.PREVIEWED, 1)
+
+
+# --- names of people ---
+FOREIGN = (
+    "objectReferenceId,title,address.street,address.locality,Balkon\n"
+    "A1,Loft,Seestrasse,Zürich,Süd\n"
+    "A2,Loft,,,\n"
+    "A3,,,,\n"
+)
+
+
+def test_a_preview_names_its_properties_by_address_or_title_and_says_what_has_no_field(
+    main, admin_client, admin_user
+):
+    address = {"street": "Gasse", "locality": "Bern"}
+    create(main, "A1", {"address": address}, origin="ADMIN", now=timezone.now())
+    row = upload(main, admin_user, FOREIGN.encode())
+    work(row)
+    page = admin_client.get(page_at(row)).context
+    lists = {part["name"]: part["rows"] for part in page["parts"]}
+    assert lists["new"] == [("Loft", "A2", ""), ("A3", "", "")]
+    assert lists["aside"] == [("Gasse, Bern", "A1", 'Balkon: "Süd"')]
+    assert [(one["name"], one["reference"]) for one in page["changed"]["records"]] == [
+        ("Gasse, Bern", "A1")
+    ]
+    imports_upload.release(rows(row), actor=admin_user, now=timezone.now())
+    while fresh(row).state == State.RUNNING:
+        work(row)
+    page = admin_client.get(page_at(row)).context
+    assert page["says"] == "All records were imported. Not all of their values: see below."
+    assert next(p for p in page["parts"] if p["name"] == "aside")["rows"] == [
+        ("Seestrasse, Zürich", "A1", 'Balkon: "Süd"')
+    ]
+
+
+def test_an_import_of_an_earlier_version_shows_the_names_of_what_was_set_aside(
+    main, admin_client, admin_user
+):
+    row = upload(main, admin_user, table(["A1"]))
+    work(row)
+    old = fresh(row).preview | {"aside": [["A1", ["Balkon", "Pool"]]]}
+    del old["headlines"]
+    Import.objects.update(preview=old)
+    parts = admin_client.get(page_at(row)).context["parts"]
+    assert next(p for p in parts if p["name"] == "aside")["rows"] == [("A1", "", "Balkon; Pool")]
 
 
 # --- hostile text ---

@@ -67,6 +67,7 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
         "counts": {"new": 1, "changed": 1, "unchanged": 0, "refused": 1, "aside": 0}
         | {"warned": 0, "missing": 0, "exempt": 0},
         "exempt": [],
+        "headlines": {"A2": "House A2"},
         "missing_state": "",
         "warned": [],
         "warnings": [],

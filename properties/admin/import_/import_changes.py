@@ -1,5 +1,6 @@
 """The changes of an import, or of its preview: old and new value of each field, in pages."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from properties.admin.words import worded
@@ -10,11 +11,12 @@ ON_A_PAGE = 200  # differences; a page has one record at least
 FOLDED = 20  # a record with more of them is folded
 
 
-def changed_part(summary: Summary, asked: str) -> dict[str, Any] | None:
+def changed_part(summary: Summary, asked: str, names: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the changed records of one page; None if there are none.
 
     Args:
         asked: the number of the page, as in the address.
+        names: reference to the name that a person knows.
     """
     kept = summary.get("differences", [])
     if not kept:
@@ -22,7 +24,7 @@ def changed_part(summary: Summary, asked: str) -> dict[str, Any] | None:
     pages = _pages(kept)
     number = min(int(asked), len(pages)) if asked.isdecimal() and len(asked) < 5 else 1
     return {
-        "records": [_record(*one) for one in pages[max(1, number) - 1]],
+        "records": [_record(*one, names=names) for one in pages[max(1, number) - 1]],
         "number": max(1, number),
         "pages": range(1, len(pages) + 1),
         "more": count(summary, "changed") - len(kept),
@@ -51,9 +53,13 @@ def _pages(kept: list[Any]) -> list[list[Any]]:
     return pages
 
 
-def _record(reference: str, first: list[Any], total: int) -> dict[str, Any]:
+def _record(
+    reference: str, first: list[Any], total: int, *, names: Mapping[str, str]
+) -> dict[str, Any]:
+    name = names.get(reference, "")
     return {
-        "reference": reference,
+        "name": name or reference,
+        "reference": reference if name else "",
         "rows": [_row(*one) for one in first],
         "count": total,
         "left": total - len(first),

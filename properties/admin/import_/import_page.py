@@ -1,5 +1,6 @@
 """The page of an import: its progress, its result, and what a person must do."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,8 +12,9 @@ from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of
 from properties.domain.change_selection import ChangeSelection
+from properties.domain.headline import headline
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
-from properties.models import Change, Import
+from properties.models import Change, Import, Property
 from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 
@@ -70,6 +72,7 @@ def import_page(
         page: which of the pages of changed records.
     """
     summary, is_open = row.summary, row.state in Import.OPEN
+    names = _names(row.workspace_id, summary)
     cause = Cause.IMPORT.of(row.pk)
     has_changes = not is_open and Change.objects.filter(cause=cause).exists()
     undo = address_of(ChangeSelection(cause=cause), page="changes_undo")
@@ -86,10 +89,10 @@ def import_page(
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
-        "parts": _parts(summary),
+        "parts": _parts(summary, names),
         "columns": columns_part(row, may_map=may_map),
         "warnings": summary.get("warnings", []),
-        "changed": changed_part(summary, page),
+        "changed": changed_part(summary, page, names),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
 
@@ -119,7 +122,7 @@ SAYS = {
     State.PREVIEWING: "A worker looks at the file. Nothing is imported before you say so.",
     State.PREVIEWED: "This is what the import would do. Nothing was imported yet.",
     State.RUNNING: "A worker imports the file. This page follows by itself, and may be closed.",
-    State.DONE: "All records were taken.",
+    State.DONE: "All records were imported.",
     State.UNCHANGED: "It is as the last one of its sender: there was nothing to do.",
     State.PARTLY: "Some records could not be taken; all others were imported.",
     State.FAILED: "Nothing was imported.",
@@ -135,7 +138,9 @@ def _says(row: Import) -> str:
             return "No record of it can be taken yet: say below which column is which."
         return "No record of it can be taken. Nothing was imported."
     if row.state not in (State.CANCELLED, State.FAILED) or not taken:
-        return SAYS[State(row.state)]
+        aside = count(row.report, "aside") or count(row.report, "warned")
+        is_whole = row.state != State.DONE or not aside
+        return SAYS[State(row.state)] + ("" if is_whole else " Not all of their values: see below.")
     ended = "It was cancelled" if row.state == State.CANCELLED else "It ended"
     return (
         f"{ended} after {handled(row.report):,} of {_records(row.total or 0)}."
@@ -158,8 +163,13 @@ def _counts(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def _parts(summary: Summary) -> list[dict[str, Any]]:
+def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the lists: title, rows of (name, quiet beside it, text), and how many were cut."""
+
+    def named(reference: str) -> tuple[str, str]:
+        name = names.get(reference, "")
+        return (name, reference) if name else (reference, "")
+
     exempt = set(summary.get("exempt", []))
     lists: list[tuple[str, str, list[tuple[str, str, str]]]] = [
         (
@@ -170,24 +180,27 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
             ],
         ),
-        ("new", "New", [(ref, "", "") for ref in summary.get("new", [])]),
+        ("new", "New", [(*named(ref), "") for ref in summary.get("new", [])]),
         (
             "missing",
             _missing_title(summary),
             [
-                (ref, "", "A reference: it stays as it is" if ref in exempt else "")
+                (*named(ref), "A reference: it stays as it is" if ref in exempt else "")
                 for ref in summary.get("missing", [])
             ],
         ),
         (
             "aside",
-            "Set aside: kept with the property, and not sent",
-            [(ref, "", ", ".join(names)) for ref, names in summary.get("aside", [])],
+            "Set aside, because there is no field for it: kept with the property, and not sent",
+            [
+                (*named(ref), "; ".join(map(_value, values)))
+                for ref, values in summary.get("aside", [])
+            ],
         ),
         (
             "warned",
             "Warnings: a bad value is set aside, an odd one is imported",
-            [(ref, "", "; ".join(texts)) for ref, texts in summary.get("warned", [])],
+            [(*named(ref), "; ".join(texts)) for ref, texts in summary.get("warned", [])],
         ),
     ]
     return [
@@ -195,6 +208,27 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
         for name, title, rows in lists
         if rows
     ]
+
+
+def _value(value: Any) -> str:
+    """Return a value that was set aside; an earlier version kept its name alone."""
+    return value if isinstance(value, str) else ": ".join(filter(None, value))
+
+
+def _names(workspace_id: int, summary: Summary) -> dict[str, str]:
+    """Return reference to address or title of the properties that the page lists."""
+    lists = ("aside", "warned", "differences")
+    found = {one[0] for name in lists for one in summary.get(name, [])}
+    found |= {*summary.get("new", []), *summary.get("missing", [])}
+    rows = Property.objects.filter(workspace=workspace_id, object_reference_id__in=found)
+    there = {
+        reference: headline(address, title)
+        for reference, address, title in rows.values_list(
+            "object_reference_id", "desired__address", "title"
+        )
+    }
+    stored: dict[str, str] = summary.get("headlines", {})
+    return stored | {str(ref): name for ref, name in there.items() if name}
 
 
 def _missing_title(summary: Summary) -> str:

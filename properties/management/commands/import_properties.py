@@ -221,8 +221,9 @@ def _lines(report: ImportReport, *, dry_run: bool) -> list[str]:
             f"refused   {refusal.position}, {refusal.reference or 'no reference'}: {reasons}"
         )
     lines += _missing(report)
-    for reference, names in report.aside.first[:SHOWN]:
-        lines.append(f"set aside {reference}: {', '.join(names)}")
+    for reference, values in report.aside.first[:SHOWN]:
+        said = (f"{name} {_said(value)}" for name, value in values.items())
+        lines.append(f"set aside {reference}: {', '.join(said)}")
     for reference, texts in report.warned.first[:SHOWN]:
         lines.append(f"warning   {reference}: {'; '.join(texts)}")
     lines += [f"warning   {text}" for text in report.warnings[:SHOWN]]

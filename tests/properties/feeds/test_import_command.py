@@ -126,7 +126,7 @@ def test_a_foreign_table_is_read_with_its_sender(main, capsys, tmp_path):
     _, out, _ = run(capsys, "import_properties", "main", path, "--sender", "Agency")
     assert out.splitlines() == [
         "new       A1",
-        "set aside A1: Loyer brut",
+        'set aside A1: Loyer brut "1\'200"',
         'warning   the column "Loyer brut" is set aside: none of ours has this name; it may be'
         " prices.rent.gross: choose it for the sender",
         "imported: 1 new, 0 changed, 0 unchanged, 0 refused",
