@@ -200,7 +200,10 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
         (
             "warned",
             "Warnings: a bad value is set aside, an odd one is imported",
-            [(*named(ref), "; ".join(texts)) for ref, texts in summary.get("warned", [])],
+            [
+                (*named(ref), "; ".join(map(sentence, texts)))
+                for ref, texts in summary.get("warned", [])
+            ],
         ),
     ]
     return [
