@@ -46,7 +46,7 @@ def sections(row: Property, now: datetime) -> list[Section]:
     """
     found = []
     for slug, title, sets in (
-        ("materials", "Materials", deliveries.of_property(row)),
+        ("materials", "Photos and documents", deliveries.of_property(row)),
         ("marketing", "Marketing", deliveries.marketing_of_property(row)),
     ):
         if sets:
@@ -89,7 +89,7 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     number = whole(request.GET.get("page", "")) or 1
     found = shown(deliveries.of_order(order), timezone.now(), number=number)
     context = found | {
-        "title": f"Materials of order {order.platform_id}",
+        "title": f"Photos and documents of order {order.platform_id}",
         "original": order,
         "order_url": page_at("orders.order", order.pk),
         "number": number,
@@ -102,7 +102,7 @@ def _group(group: MaterialGroup, items: Sequence[Item], now: datetime) -> dict[s
     newest = max(group.sets, key=lambda one: one.ready_at)
     return {
         "key": group.sets[0].pk,
-        "title": ", ".join(worded(name) for name in group.names) or "Materials",
+        "title": ", ".join(worded(name) for name in group.names) or "Photos and documents",
         "order": _order(newest),
         "ready": moment(newest.ready_at, now),
         "state": _state(group),

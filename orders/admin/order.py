@@ -159,7 +159,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     last_event = moment_column("last event", "last_event_at")  # by the platform's clock
 
-    @action(description="Read again", permissions=["act"])
+    @action(description="Refresh from the platform", permissions=["act"])
     def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Make the orders and their materials due for a read from the platform (POST only)."""
         chosen, now = queryset.order_by(), timezone.now()

@@ -209,8 +209,8 @@ KEYS: dict[type[Any], tuple[str, ...]] = {
 
 FAILED_READS = 3
 ACTING = ("platform_id", "due_at", "workspace__slug", "real_estate_property__desired")
-ACTS = {"Uncertain": "Settle it", "Problem": "Read again"}
+ACTS = {"Uncertain": "Settle it", "Problem": "Refresh from the platform"}
 REMEDIES = {
     "Uncertain": "Look on the platform, then say here whether it was placed",
-    "Problem": "Read again on its page, once the cause is removed",
+    "Problem": "Refresh it on its page, once the cause is removed",
 }

@@ -39,7 +39,7 @@ def user_field(workspace_id: int, *, initial: str) -> forms.Field:
     users = list(known)
     if not users:
         return forms.CharField(
-            label="Acting user",
+            label="Order as",
             initial=initial,
             max_length=255,
             widget=UnfoldAdminTextInputWidget,
@@ -47,7 +47,7 @@ def user_field(workspace_id: int, *, initial: str) -> forms.Field:
         )
     return UserField(
         users,
-        label="Acting user",
+        label="Order as",
         initial=initial,
         widget=UnfoldAdminSelectWidget if len(users) <= FEW else UnfoldAdminSelect2Widget,
         help_text="The platform does it in the name of this user.",

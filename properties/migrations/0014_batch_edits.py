@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='batch',
             name='kind',
-            field=models.CharField(choices=[('PUSH', 'Push'), ('READ', 'Read from the platform'), ('SET', 'Set')], max_length=4),
+            field=models.CharField(choices=[('PUSH', 'Send to the platform'), ('READ', 'Refresh from the platform'), ('SET', 'Set')], max_length=4),
         ),
         migrations.CreateModel(
             name='BatchEdit',

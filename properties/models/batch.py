@@ -15,8 +15,8 @@ class Batch(models.Model):
     class Kind(models.TextChoices):
         """The act that was requested."""
 
-        PUSH = "PUSH", "Push"
-        READ = "READ", "Read from the platform"
+        PUSH = "PUSH", "Send to the platform"
+        READ = "READ", "Refresh from the platform"
         SET = "SET", "Set"
 
     kind = models.CharField(max_length=4, choices=Kind)

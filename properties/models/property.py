@@ -20,10 +20,10 @@ class SyncState(models.TextChoices):
     """The state of a row, as people see it. It is derived from the columns and never stored."""
 
     IN_SYNC = "IN_SYNC", "In sync"
-    NEVER_PUSHED = "NEVER_PUSHED", "Never pushed"
+    NEVER_PUSHED = "NEVER_PUSHED", "Not sent yet"
     PENDING = "PENDING", "Pending"
     HELD = "HELD", "Held by a person"
-    PUSHING = "PUSHING", "Pushing"
+    PUSHING = "PUSHING", "Being sent"
     CONFLICT = "CONFLICT", "Conflict"
     REFUSED = "REFUSED", "Refused"
     DIFFERS = "DIFFERS", "Reads back different"

@@ -120,7 +120,7 @@ def test_each_page_says_that_the_worker_is_stopped_and_when_a_read_comes(
         assert "503" not in text
         found = Axe().run(page).response["violations"]
         assert [one["id"] for one in found if one["id"] != "landmark-unique"] == []
-    page.get_by_role("button", name="Read again").click()
+    page.get_by_role("button", name="Refresh from the platform").click()
     page.wait_for_selector("text=main: Will be read after")
     page.goto(reverse("admin:index"))
     page.get_by_text("Details").first.click()

@@ -100,8 +100,8 @@ def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all)
     with hand.task(clicks=4):  # push many
         hand.go("Properties")
         page.click("#action-toggle")
-        hand.press_button("Push…")
-        hand.press_button("Push them now")
+        hand.press_button("Send to the platform…")
+        hand.press_button("Send them now")
         hand.sees("Workers do it whether this page is open or not.")
     assert Batch.objects.get().kind == Batch.Kind.PUSH
     with hand.task(clicks=3):  # export

@@ -90,9 +90,10 @@ def test_only_who_may_see_the_order_gets_it(main):
     assert Client().get(live(order)).status_code == 302
     viewer = client_of("orders.view_order").get(live(order))
     assert (viewer.status_code, b"Cancel the order" in viewer.content) == (200, False)
-    assert b"Read again" not in viewer.content
+    assert b"Refresh from the platform" not in viewer.content
     agent = client_of("orders.view_order", "orders.change_order").get(live(order))
-    assert '<button type="submit" class="cs-quiet">Read again</button>' in agent.content.decode()
+    quiet = '<button type="submit" class="cs-quiet">Refresh from the platform</button>'
+    assert quiet in agent.content.decode()
     assert client_of("orders.view_order").get(live(Order(pk=0))).status_code == 404
 
 
@@ -101,8 +102,8 @@ def test_the_state_of_a_property_moves_and_no_input_does(workspace, home, boss, 
     whole = boss.get(reverse("admin:properties_property_change", args=[home.pk]))
     moving = {"head", "newer", "sync", "sync-count", "count-orders", "section-orders"}
     assert parts(whole.content.decode()) == moving
-    same = boss.get(live(home)).content.decode()
-    assert buttons(same) == buttons(whole.content.decode()) == ["Read again", "Order…"]
+    same, there = boss.get(live(home)).content.decode(), ["Refresh from the platform", "Order…"]
+    assert buttons(same) == buttons(whole.content.decode()) == there
     edit(home, {"title": "New"}, origin=Change.Origin.FEED, now=now())
     text = boss.get(live(home)).content.decode()
     assert parts(text) == moving

@@ -60,7 +60,7 @@ def test_the_plan_says_what_a_push_does_and_changes_nothing(admin_client, main):
     )
     rows = [
         changed,
-        make(main, "C-1", title="Never pushed"),
+        make(main, "C-1", title="Not sent yet"),
         force(make(main, "D-1"), platform_id="2", **same),
         force(make(main, "E-1"), platform_id=None, problem={"GONE": {"": "gone"}}, observed={}),
     ]
@@ -76,7 +76,7 @@ def test_the_plan_says_what_a_push_does_and_changes_nothing(admin_client, main):
         "E-1": ("POST", {"objectReferenceId"}),
     }
     html = admin_client.get(page).content.decode()
-    for part in ("Furnished:</span> Yes", "Author:</span> must be a name", "Push them now"):
+    for part in ("Furnished:</span> Yes", "Author:</span> must be a name", "Send them now"):
         assert part in html
     assert due(rows[2]) == [False]
 
@@ -238,7 +238,8 @@ def test_a_read_creates_nothing_again_that_is_gone(box, stock, admin_client, dra
     admin_client.post(page)
     admin_client.post(f"{LIST}{row.pk}/read/")
     assert due(*stock) == [False, True, True]
-    assert "Read again" not in admin_client.get(f"{LIST}{row.pk}/change/").content.decode()
+    page = admin_client.get(f"{LIST}{row.pk}/change/").content.decode()
+    assert "Refresh from the platform" not in page
 
 
 def test_a_read_never_forgets_what_may_still_be_on_its_way(main):
@@ -257,7 +258,7 @@ def test_a_read_never_forgets_what_may_still_be_on_its_way(main):
 
 def test_the_page_says_as_of_when_it_is_in_sync(stock, admin_client):
     page = admin_client.get(f"{LIST}{stock[0].pk}/change/").content.decode()
-    for part in ("In sync as of", "Read again", "POST answered 201"):
+    for part in ("In sync as of", "Refresh from the platform", "POST answered 201"):
         assert part in page
 
 

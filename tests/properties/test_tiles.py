@@ -40,7 +40,7 @@ def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any(
     assert shown() == {
         "In sync": 1,
         "Pending": 2,
-        "Never pushed": 1,
+        "Not sent yet": 1,
         "Conflict": 1,
         "Refused": 1,
         "Reads back different": 1,

@@ -155,19 +155,19 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         said = text if paths[0] else explain(text).sentence
         return shortened(f"{names[0]}{rest}: {said}", 70)
 
-    pushed = moment_column("Last pushed", "pushed_at")
+    pushed = moment_column("Last sent", "pushed_at")
 
     @action(description="Set…", permissions=["change"])
     def set_fields(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Ask which fields of the chosen properties are set; nothing is changed yet."""
         return ask(request, queryset, Batch.Kind.SET)
 
-    @action(description="Push…", permissions=["change"])
+    @action(description="Send to the platform…", permissions=["change"])
     def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a push of the chosen properties sends, before anything is due."""
         return ask(request, queryset, Batch.Kind.PUSH)
 
-    @action(description="Read from the platform…", permissions=["change"])
+    @action(description="Refresh from the platform…", permissions=["change"])
     def read(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a read of the chosen properties means, before anything is due."""
         return ask(request, queryset, Batch.Kind.READ)

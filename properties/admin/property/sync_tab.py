@@ -65,8 +65,8 @@ def pretty(value: Any) -> str:
 def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
     return [
         ("Last answer", problem_cell(row.last_answer)),
-        ("Read from the platform", exact_moment(row.read_at, now)),
-        ("Pushed to the platform", exact_moment(row.pushed_at, now)),
+        ("Refreshed from there", exact_moment(row.read_at, now)),
+        ("Sent to the platform", exact_moment(row.pushed_at, now)),
         ("Next attempt", exact_moment(row.due_at, now)),
         ("Waits because", _why(row, now) or EMPTY),
         ("Failed attempts in a row", str(row.attempts)),
