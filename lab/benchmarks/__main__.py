@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lab.benchmarks import (
+    changes,
     claims,
     drain,
     events,
@@ -41,6 +42,7 @@ BENCHMARKS: tuple[ModuleType, ...] = (
     imports,
 )
 BY_NAME: tuple[ModuleType, ...] = (
+    changes,
     feeds,
     finding,
     large,

@@ -1,13 +1,13 @@
 """Which changes of the history are meant: a person's, an import's, a field's, those of an hour."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from properties.models import Change
+from properties.models import Change, Property
 
 NEWEST = ("-at", "-pk")
 # A page looks at no more changes than this, so it takes the same time however rare the wanted ones
@@ -46,7 +46,7 @@ class ChangeSelection:
         """Return the selected changes."""
         rows = self._by_index()
         if self.workspace is not None:
-            rows = rows.filter(real_estate_property__workspace=self.workspace)
+            rows = of_workspaces(rows, [self.workspace])
         if self.origin:
             rows = rows.filter(origin=self.origin)
         if self.field:
@@ -96,6 +96,15 @@ class ChangeSelection:
     def within(self, workspace: int) -> Self:
         """Return the part of it in one workspace."""
         return replace(self, workspace=workspace)
+
+
+def of_workspaces(rows: QuerySet[Change], keys: Collection[int]) -> QuerySet[Change]:
+    """Return the changes of properties of these workspaces.
+
+    This is no join, because SQLite would then begin with all properties and sort their changes.
+    """
+    mine = Property.objects.filter(pk=OuterRef("real_estate_property"), workspace__in=keys)
+    return rows.filter(Exists(mine))
 
 
 def older(rows: QuerySet[Change], place: Place | None) -> QuerySet[Change]:

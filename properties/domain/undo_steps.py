@@ -32,7 +32,7 @@ from properties.models.change import Cause
 
 QUEUE = "undos"
 CHUNK = 100  # changes between two writes of the progress
-PREVIEWED = 500  # properties that a preview goes through
+PREVIEWED = 200  # properties that a preview goes through
 SHOWN = 20  # properties that a preview shows field by field
 LISTED = 1_000  # kept parts, and removed properties, that an undo lists
 

@@ -26,7 +26,7 @@ from properties import merge
 from properties.admin.property.change_history import ORIGIN_TONES
 from properties.admin.words import worded_change
 from properties.catalog import FIELDS, equal, label
-from properties.domain.change_selection import CREATED, ChangeSelection, Place
+from properties.domain.change_selection import CREATED, ChangeSelection, Place, of_workspaces
 from properties.domain.headline import one_line
 from properties.models import Change, Import, Property
 from properties.models.change import Cause, Origin
@@ -58,7 +58,8 @@ def changes_page(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     selection = selected(request.user, request.GET, now)
     after = _place(request.GET.get("after", ""))
     found, end = selection.near(after)
-    found = within(request.user, found, "real_estate_property__workspace")
+    if (keys := workspace_keys(request.user)) is not None:
+        found = of_workspaces(found, keys)
     found = found.select_related("actor", "real_estate_property").defer(
         "real_estate_property__leftover", "real_estate_property__fed"
     )
