@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, cast
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.columns import column, of_workspace
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 from crm_sync.hooks import Person
 from crm_sync.secrets import EncryptedTextField
@@ -105,7 +105,8 @@ class ScopedAdmin(ModelAdmin):
         """Load the slug of the workspace with each row as `workspace_slug`, and no secret (S5)."""
         if not self._has_column:
             return rows
-        named: QuerySet[Any] = rows.annotate(workspace_slug=F(f"{self.workspace_path}__slug"))
+        slug = of_workspace("slug", str(self.workspace_path))
+        named: QuerySet[Any] = rows.annotate(workspace_slug=slug)
         return named
 
     def narrowed(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
