@@ -30,6 +30,11 @@ addEventListener("DOMContentLoaded", () => {
 addEventListener("load", () =>
   setTimeout(() => {
     for (const one of document.querySelectorAll(".help-tooltip")) one.setAttribute("role", "img");
+    // The script of the scroll bars calls each of its regions "scrollable content".
+    for (const one of document.querySelectorAll(".simplebar-content-wrapper")) {
+      const panel = one.closest("#changelist-filter");
+      one.setAttribute("aria-label", panel ? "Filters, scrollable" : "Screens, scrollable");
+    }
     for (const one of document.querySelectorAll("select.select2-hidden-accessible")) {
       const shown = document.getElementById(`select2-${one.id}-container`);
       if (shown && one.labels[0]) shown.setAttribute("aria-label", one.labels[0].textContent.trim());

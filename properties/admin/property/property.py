@@ -91,14 +91,15 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     )
     list_filter_submit = True
     list_per_page = ROWS
+    show_facets = admin.ShowFacets.NEVER  # a count for each choice would read the whole table
     search_fields = ("search",)
     search_help_text = SEARCHED
     ordering = ("object_reference_id", "pk")
     actions = ("set_fields", "push", "read", *EXPORTS)
 
     class Media:
-        css = {"all": ("properties/property.css",)}
-        js = ("properties/counter.js", "properties/set.js", "crm_sync/follow.js")
+        css = {"all": ("crm_sync/cards.css", "properties/property.css")}
+        js = ("properties/counter.js", "properties/set.js")
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have; its history page becomes ours."""
