@@ -9,7 +9,7 @@ register = template.Library()
 SHORT = (
     (" ".join(ROW_CLASSES), "cs-cell"),
     (" ".join(CHECKBOX_CLASSES), "action-checkbox cs-box"),
-    (" ".join(LINK_CLASSES), "cs-first"),
+    (" ".join(LINK_CLASSES), "cs-row"),
 )
 
 

@@ -54,9 +54,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         " callbacks announce them.",
     )
     change_form_template = "orders/order.html"
-    list_display = (
-        *("name", "property_", "who", "status_", "work", "appointment", "sum_", "last_event"),
-    )
+    list_display = ("name", "property_", "who", "status_", "work", "appointment", "last_event")
     list_filter = (WhatFilter, WhoseFilter, StatusFilter, UserFilter, WorkspaceFilter)
     list_before_template = "orders/lists.html"
     search_fields = (
@@ -139,12 +137,13 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="assignments")
     def work(self, order: Order) -> SafeString | str:
-        """Show what each assignment is of, and its status."""
+        """Show what each assignment is of, its status, and below them the sum, as far as known."""
         names = assignment_names(order.assignments.all())
         badges = [assignment_badge(one, names[one.pk]) for one in _sorted(order)]
         more = len(badges) - MOST_BADGES
         rest = [unbroken(f"+{more}")] if more > 0 else []
-        return _row([*badges[:MOST_BADGES], *rest]) if badges else EMPTY
+        shown = [*badges[:MOST_BADGES], *rest, *_sum(order.wished)]  # type: ignore[attr-defined]
+        return _row(shown) if shown else EMPTY
 
     @display(description="appointment")
     def appointment(self, order: Order) -> SafeString | str:
@@ -164,7 +163,6 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         since = badge("Past, not done", "warning") if at < now else moment(at, now)
         return two_lines(unbroken(f"{day_in_words(there)}, {there:%H:%M}"), since)
 
-    sum_ = column("sum", lambda row: _sum(row.wished))
     last_event = moment_column("last event", "last_event_at")  # by the platform's clock
 
     @action(description="Read again", permissions=["act"])
@@ -216,10 +214,10 @@ def _sorted(order: Order) -> list[Assignment]:
     return sorted(order.assignments.all(), key=lambda assignment: assignment.pk)
 
 
-def _sum(products: Any) -> SafeString | str:
-    """Show what the products cost together, as far as the session named prices."""
+def _sum(products: Any) -> list[SafeString]:
+    """Show what the products cost together, as far as the session named prices; else nothing."""
     found = total(products or ())
-    return unbroken(found) if found.moneys else EMPTY
+    return [format_html('<span class="cs-sum">{}</span>', found)] if found.moneys else []
 
 
 def _row(badges: list[SafeString]) -> SafeString:

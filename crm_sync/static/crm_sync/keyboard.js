@@ -4,6 +4,8 @@ addEventListener("DOMContentLoaded", () => {
   const sidebar = document.querySelector("#nav-sidebar");
   sidebar?.setAttribute("role", "navigation");
   sidebar?.setAttribute("aria-label", "Screens");
+  // A landmark within that one, without a name, as is the one of the tabs above some lists.
+  document.querySelector("#nav-sidebar-inner")?.setAttribute("role", "presentation");
   // On the pages without a sidebar, such as the login, everything is in #page.
   (document.querySelector("#main") ?? document.querySelector("#page"))?.setAttribute("role", "main");
   const content = document.querySelector("#content");
