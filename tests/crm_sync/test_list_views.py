@@ -213,3 +213,29 @@ def test_a_kept_query_opens_as_what_it_was_whatever_the_columns(pairs, others):
     first = kept(query, COLUMNS)
     assert kept(QueryDict(opened(first, COLUMNS)), COLUMNS) == first
     assert kept(QueryDict(opened(first, others)), others) == first
+
+
+# --- a list that moves ---
+def test_a_list_returns_the_parts_that_change_alone_and_no_link_repeats_that(boss):
+    whole = boss.get(f"{LIST}?offer=RENT").content.decode()
+    assert 'data-follow="?offer=RENT&amp;live=1"' in whole
+    parts = boss.get(f"{LIST}?offer=RENT&live=1").content.decode()
+    assert [f'data-part="{name}"' in parts for name in ("rows", "pages")] == [True, True]
+    assert ("R-1" in parts, "R-2" in parts, "live" in parts) == (True, False, False)
+    assert ("<html" in parts, "cs-views" in parts) == (False, False)
+    assert len(parts) < len(whole) / 2
+
+
+@pytest.mark.rule("S17")
+def test_the_parts_of_a_list_are_for_whoever_may_see_it(boss):
+    assert client_of("orders.view_order").get(f"{LIST}?live=1").status_code == 403
+    assert Client().get(f"{LIST}?live=1").status_code == 302
+
+
+def test_a_page_of_thirty_rows_is_light(boss):
+    main = Property.objects.all()[0].workspace
+    for number in range(40):
+        document = {"title": "x" * 60, "address": {"street": "y" * 40, "locality": "z" * 40}}
+        Property.objects.create(workspace=main, object_reference_id=f"S-{number}", desired=document)
+    query = "locality=zzz&asking_price_from=&number_of_rooms_from=&offer=&order=none"
+    assert len(boss.get(f"{LIST}?{query}").content) < 200_000
