@@ -6,6 +6,7 @@ from crm_sync.hooks import FreeText
 from crm_sync.models import (
     ApiToken,
     AuthenticatorApp,
+    NamedView,
     OutgoingMessage,
     PlatformCall,
     ReceivedEvent,
@@ -18,6 +19,7 @@ FREE_TEXT = (
     FreeText(LogEntry, ("object_repr", "change_message")),
     FreeText(ApiToken, ("name",)),
     FreeText(AuthenticatorApp, ("name",)),
+    FreeText(NamedView, ("name",)),
     FreeText(OutgoingMessage, ("payload", "answer")),
     FreeText(PlatformCall, ("address", "about", "problem", "sent", "answer")),
     FreeText(ReceivedEvent, ("headers", "effect", "cause")),

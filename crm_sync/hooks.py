@@ -250,6 +250,17 @@ class PropertyPictures:
     find: Callable[[Collection[int]], Mapping[int, str]]
 
 
+@dataclass(frozen=True)
+class PropertyFilter:
+    """A filter of the list of properties by what another app knows of them."""
+
+    parameter: str  # in the address
+    title: str
+    permission: str
+    # Value in the address → its name, and the condition on properties.
+    conditions: Mapping[str, tuple[str, Q]]
+
+
 # --- all of it -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class AppHooks:
@@ -290,6 +301,7 @@ class AppHooks:
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
     property_pictures: Sequence[PropertyPictures] = ()
+    property_filters: Sequence[PropertyFilter] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
     # Returns by name the parts that remove old rows in batches (S23).

@@ -63,5 +63,6 @@ class OrdersConfig(AppConfig):
                 property_sections=[property_orders.sections, materials.sections],
                 property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],
+                property_filters=[property_orders.OPEN_ORDERS, materials.PHOTOS],
             )
         )

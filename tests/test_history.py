@@ -31,14 +31,14 @@ NAMING = {
 # Sessions, how calls go on, and what belongs to the person alone.
 OF_NOBODY_ELSE = re.compile(
     r'(INTO|UPDATE|FROM) "(django_session|crm_sync_(lane|slot|heartbeat|callcount|platformcall)'
-    r'|orders_(calendarfeed|personsettings|look))"'
+    r'|crm_sync_namedview|orders_(calendarfeed|personsettings|look))"'
     r'|UPDATE "crm_sync_workspace" SET "(paused_until|problem)"'
 )
 # What only shows, lists, looks for or leads elsewhere, and what is one's own: settings, a draft.
 SHOWS = re.compile(
     r"_(history|live|progress|delete|refused|file|zip|materials)$"
     r"|^/admin/(\w+/\w+/|search/|login/)?$|/(live|search|start|calendar|template\.\w+)/?$"
-    r"|/property/changes/$|_undone$"
+    r"|/property/changes/$|_undone$|/views/$"
     r"|/personsettings/|/calendar/address/|/placement/begin/|conflict decide|conflict_change"
 )
 # What changes something only on a platform, or in another state of the row: the test of its line.

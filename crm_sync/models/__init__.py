@@ -4,6 +4,7 @@ from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
 from crm_sync.models.hold import Hold
+from crm_sync.models.named_view import NamedView
 from crm_sync.models.outgoing import OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
@@ -21,6 +22,7 @@ __all__ = [
     "Gap",
     "Heartbeat",
     "Hold",
+    "NamedView",
     "OutgoingMessage",
     "PlatformCall",
     "ReceivedEvent",

@@ -21,6 +21,7 @@ FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
+VIEWS = "tests/crm_sync/test_list_views.py"
 HOLDS = "tests/journeys/test_holds.py"
 HOLD_COMMANDS = "tests/crm_sync/test_hold_commands.py"
 IDX = "tests/properties/feeds/test_idx_import.py"
@@ -1359,6 +1360,42 @@ MUTANTS = (
         "not addresses.is_local(host)",
         "False",
         (HOLD_COMMANDS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a person sees the views of others (S17)",
+        "crm_sync/admin/ui/list_views.py",
+        "_views",
+        "NamedView.objects.filter(**self._mine(A))",
+        "NamedView.objects.filter(screen=self.opts.label_lower)",
+        (VIEWS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a view that cannot be read breaks the others",
+        "crm_sync/admin/ui/list_views.py",
+        "_count",
+        "(IncorrectLookupParameters, SuspiciousOperation, DataError)",
+        "DataError",
+        (VIEWS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a list is sorted by another column when one goes",
+        "crm_sync/admin/ui/list_views.py",
+        "_choose_columns",
+        "opened(A, self._numbered_columns(B, C))",
+        "A",
+        (VIEWS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an order that has ended counts as open",
+        "orders/mirror/agent_lists.py",
+        "with_an_open_order",
+        "Order.objects.filter(still_open(), real_estate_property=A)",
+        "Order.objects.filter(real_estate_property=A)",
+        ("tests/orders/test_property_filters.py",),
         (SQLITE,),
     ),
 )

@@ -50,21 +50,33 @@ def order_badge(order: Order) -> SafeString:
     return _status_badge(order, ORDER_TONES)
 
 
-def assignment_badge(assignment: Assignment) -> SafeString:
-    """Show the status of an assignment, whether only a callback reported it, or its withdrawal."""
+def assignment_badge(assignment: Assignment, name: str = "") -> SafeString:
+    """Show the status of an assignment, whether only a callback reported it, or its withdrawal.
+
+    Args:
+        name: that of the assignment, in a place that does not say it beside the badge.
+    """
     if assignment.withdrawn_at is not None:
-        return badge("Withdrawn", "danger")
-    return _status_badge(assignment, ASSIGNMENT_TONES)
+        return badge(_named(name, "Withdrawn"), "danger")
+    return _status_badge(assignment, ASSIGNMENT_TONES, name)
 
 
-def _status_badge(row: Order | Assignment, tones: Mapping[str, str]) -> SafeString:
-    tone = tones.get(row.status, "muted")
+def _status_badge(row: Order | Assignment, tones: Mapping[str, str], name: str = "") -> SafeString:
+    tone, text = tones.get(row.status, "muted"), _named(name, row.status_shown)
     if not row.is_told_alone:
-        return badge(row.status_shown, tone)
+        return badge(text, tone)
     return format_html(
         '<span class="cs-badge cs-told cs-{}" title="{}">{}'
         ' <span class="cs-light">not confirmed</span></span>',
-        *(tone, TOLD_ALONE, row.status_shown),
+        *(tone, TOLD_ALONE, text),
+    )
+
+
+def _named(name: str, status: str) -> SafeString | str:
+    if not name:
+        return status
+    return format_html(
+        '<span class="cs-light">{}:</span> {}', shortened(name, LONGEST_NAME), status
     )
 
 

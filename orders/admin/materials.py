@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
-from crm_sync.hooks import PropertyPictures, Section
+from crm_sync.hooks import PropertyFilter, PropertyPictures, Section
 from crm_sync.text import whole
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
@@ -37,6 +37,15 @@ def _pictures(keys: Collection[int]) -> dict[int, str]:
 
 
 OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
+PHOTOS = PropertyFilter(
+    parameter="pictures",
+    title="pictures",
+    permission="orders.view_order",
+    conditions={
+        "none": ("Without pictures", ~deliveries.with_photos()),
+        "some": ("With pictures", deliveries.with_photos()),
+    },
+)
 
 
 def sections(row: Property, now: datetime) -> list[Section]:

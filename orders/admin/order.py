@@ -23,7 +23,7 @@ from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
 from crm_sync.text import day_in_words
 from orders.admin.calendar import address_page, calendar_page
-from orders.admin.cells import assignment_badge, order_badge, who_lines
+from orders.admin.cells import assignment_badge, assignment_names, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
 from orders.admin.file_view import download_view, file_view, zip_view
 from orders.admin.materials import materials_page
@@ -33,8 +33,9 @@ from orders.admin.placing.property_choice import StartsOrders
 from orders.materials import expectations
 from orders.mirror import unit_of_work
 from orders.mirror.agent_lists import note_look
-from orders.models import Assignment, Order, StatusChange
+from orders.models import Assignment, Order, Placement, StatusChange
 from orders.models.statuses import ASSIGNMENT_TERMINAL
+from orders.placing.session_offer import total
 from orders.reads import poller
 from properties.domain.headline import one_line
 from properties.models import Property
@@ -67,24 +68,27 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     class Media:
         css = {
             "all": (
+                "crm_sync/cards.css",
                 "orders/calendar.css",
                 "orders/gallery.css",
                 "orders/list.css",
                 "orders/placing.css",
             )
         }
-        js = ("crm_sync/follow.js", "orders/gallery.js")
+        js = ("orders/gallery.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         """Load the columns of the list with a constant number of queries."""
         mine = StatusChange.objects.filter(order=OuterRef("pk")).order_by().values("order")
         last = mine.annotate(last=Max("occurred_at")).values("last")
+        wished = Placement.objects.filter(order=OuterRef("pk"))
         orders: QuerySet[Order] = super().get_queryset(request).defer("observed")
         return orders.annotate(
             **PAUSE,
             title=F("real_estate_property__title"),
             address=F("real_estate_property__desired__address"),
             last_event_at=Subquery(last),
+            wished=Subquery(wished.values("products")[:1]),
         ).prefetch_related("assignments", "user")
 
     def get_search_results(
@@ -133,11 +137,13 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @display(description="assignments")
     def work(self, order: Order) -> SafeString | str:
-        """Show the statuses of the assignments."""
-        badges = [assignment_badge(assignment) for assignment in _sorted(order)]
+        """Show what each assignment is of, its status, and below them the sum, as far as known."""
+        names = assignment_names(order.assignments.all())
+        badges = [assignment_badge(one, names[one.pk]) for one in _sorted(order)]
         more = len(badges) - MOST_BADGES
         rest = [unbroken(f"+{more}")] if more > 0 else []
-        return _row([*badges[:MOST_BADGES], *rest]) if badges else EMPTY
+        shown = [*badges[:MOST_BADGES], *rest, *_sum(order.wished)]  # type: ignore[attr-defined]
+        return _row(shown) if shown else EMPTY
 
     @display(description="appointment")
     def appointment(self, order: Order) -> SafeString | str:
@@ -206,6 +212,12 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
 def _sorted(order: Order) -> list[Assignment]:
     return sorted(order.assignments.all(), key=lambda assignment: assignment.pk)
+
+
+def _sum(products: Any) -> list[SafeString]:
+    """Show what the products cost together, as far as the session named prices; else nothing."""
+    found = total(products or ())
+    return [format_html('<span class="cs-sum">{}</span>', found)] if found.moneys else []
 
 
 def _row(badges: list[SafeString]) -> SafeString:

@@ -7,12 +7,22 @@ from django.db.models import Prefetch
 from django.template.loader import render_to_string
 
 from crm_sync.admin.ui.cells import EMPTY, link, list_of, local_time, moment, page_at
-from crm_sync.hooks import Section
+from crm_sync.hooks import PropertyFilter, Section
 from orders.admin.cells import assignment_badge, assignment_names, order_badge
+from orders.mirror import agent_lists
 from orders.models import Assignment, Order
 from properties.models import Property
 
 NEWEST = 20
+OPEN_ORDERS = PropertyFilter(
+    parameter="order",
+    title="orders",
+    permission="orders.view_order",
+    conditions={
+        "none": ("Without an open order", ~agent_lists.with_an_open_order()),
+        "open": ("With an open order", agent_lists.with_an_open_order()),
+    },
+)
 
 
 def sections(row: Property, now: datetime) -> list[Section]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from orders.materials.file_types import PICTURES
 from orders.materials.material_lists import PHOTO_PRODUCTS
-from orders.models import MaterialFile, MaterialSet, Order
+from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 
 LIGHT = 200_000  # the most bytes of a picture that serves as its own thumbnail
@@ -78,3 +78,9 @@ def newest_pictures(keys: Collection[int]) -> dict[int, MaterialFile]:
     pairs = dict(found.exclude(picture_key=None).values_list("pk", "picture_key"))
     rows = MaterialFile.objects.in_bulk(set(pairs.values()))
     return {key: rows[row] for key, row in pairs.items() if row in rows}
+
+
+def with_photos() -> Q:
+    """Properties with a delivered photo that the platform has not withdrawn, downloaded or not."""
+    photos = Material.objects.filter(product__in=PHOTO_PRODUCTS, withdrawn_at=None)
+    return Q(Exists(photos.filter(material_set__order__real_estate_property=OuterRef("pk"))))

@@ -28,6 +28,11 @@ def still_open() -> Q:
     return ~Q(status__in=ORDER_TERMINAL)
 
 
+def with_an_open_order() -> Q:
+    """Properties that have an order which has not ended (§3.1)."""
+    return Q(Exists(Order.objects.filter(still_open(), real_estate_property=OuterRef("pk"))))
+
+
 def needs_action() -> Q:
     """Open orders that need an action from somebody here (§3.2)."""
     return still_open() & Q(pk__in=waiting_assignments().values("order"))

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
@@ -58,8 +59,10 @@ def test_a_row_tells_order_reference_property_status_work_and_appointment(main, 
         "REF-7",
         "Flat 7",
         '<span class="cs-badge cs-warning">In progress</span>',
-        '<span class="cs-badge cs-good">Delivered</span>',
-        '<span class="cs-badge cs-info">Created</span>',
+        '<span class="cs-badge cs-good"><span class="cs-light">Ground photo (1 of 3):</span>'
+        " Delivered</span>",
+        '<span class="cs-badge cs-info"><span class="cs-light">Ground photo (2 of 3):</span>'
+        " Created</span>",
         "in 3 h",
         "Sun 1 Mar 2026, 12:02:00 UTC",
     ):
@@ -211,3 +214,42 @@ def test_the_dashboard_counts_what_is_under_way_and_what_waits(main, boss):
     for tile in tiles.counted:
         cl = boss.get(tile.link).context["cl"]
         assert (tile.title, cl.result_count) == (tile.title, 1)
+
+
+@pytest.mark.parametrize(
+    ("products", "shown"),
+    [
+        (
+            [
+                {"product": "GROUND_PHOTO", "price": {"amount": 249, "currency": "EUR"}},
+                {
+                    "product": "FLOOR_PLAN",
+                    "quantity": 2,
+                    "price": {"amount": 89.5, "currency": "EUR"},
+                },
+            ],
+            '<span class="cs-sum">428.00 EUR</span>',
+        ),
+        (
+            [{"product": "A", "price": {"amount": 1, "currency": "CHF"}}, {}],
+            '<span class="cs-sum">1.00 CHF + 1 without a price</span>',
+        ),
+        ([{"product": "GROUND_PHOTO"}], ""),
+        ([], ""),
+    ],
+)
+def test_an_order_that_was_placed_here_has_the_sum_of_its_known_prices(main, boss, products, shown):
+    make_full_order(main, 7)
+    Placement.objects.update(products=products)
+    row = boss.get(LIST).context["cl"].result_list[0]
+    chips, _, money = str(admin.site._registry[Order].work(row)).partition(' <span class="cs-sum">')
+    assert "Ground photo" in chips
+    assert f'<span class="cs-sum">{money}' == (
+        f"{shown}</span>" if shown else '<span class="cs-sum">'
+    )
+
+
+def test_an_order_that_others_placed_has_no_sum(main, boss):
+    make_order(main)
+    row = boss.get(LIST).context["cl"].result_list[0]
+    assert admin.site._registry[Order].work(row) == "—"

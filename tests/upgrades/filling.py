@@ -138,6 +138,8 @@ def _orders(workspace: Workspace, box: Sandbox, drain: Callable[[], object], bos
         box.deliver()
         drain()
     boss.get(reverse("admin:orders_order_change", args=[delivered.pk]))
+    view = {"act": "save", "name": "Open orders", "query": "what=open"}
+    assert boss.post(reverse("admin:orders_order_views"), view).status_code == 302
     cancelled = place_at_once(workspace, reference="A-3", **placed).order
     changes.cancel(cancelled, user="AGENT-1", reason="sold", now=now())
     Between(box, PLATFORM).after = _lose_the_answer_to_an_order

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     RelatedDropdownFilter: TypeAlias = admin.RelatedFieldListFilter
     AutocompleteSelectFilter: TypeAlias = admin.RelatedFieldListFilter
     RangeDateTimeFilter: TypeAlias = admin.FieldListFilter
+    RangeNumericListFilter: TypeAlias = admin.SimpleListFilter
+    TextFilter: TypeAlias = admin.SimpleListFilter
     UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
 else:
     from django.forms import ModelForm
@@ -30,7 +32,9 @@ else:
         ChoicesDropdownFilter,
         DropdownFilter,
         RangeDateTimeFilter,
+        RangeNumericListFilter,
         RelatedDropdownFilter,
+        TextFilter,
     )
     from unfold.decorators import action, display
     from unfold.widgets import UnfoldAdminAutocompleteWidget
@@ -85,9 +89,11 @@ __all__ = [
     "ModelAdmin",
     "ModelForm",
     "RangeDateTimeFilter",
+    "RangeNumericListFilter",
     "RelatedDropdownFilter",
     "StackedInline",
     "TabularInline",
+    "TextFilter",
     "UnfoldAdminAutocompleteWidget",
     "UnfoldAdminCheckboxSelectMultipleWidget",
     "UnfoldAdminFileFieldWidget",

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import display
 from crm_sync.admin.ui.cells import moment
+from crm_sync.models import Workspace
 
 
 def column(title: str, show: Callable[[Any], object], ordering: str | None = None) -> Any:
@@ -22,3 +24,8 @@ def column(title: str, show: Callable[[Any], object], ordering: str | None = Non
 def moment_column(title: str, field: str) -> Any:
     """Return a column that shows the moment in a field, and is sorted by it."""
     return column(title, lambda row: moment(getattr(row, field), timezone.now()), field)
+
+
+def of_workspace(name: str, path: str = "workspace") -> Subquery:
+    """Return a column of the workspace of a row, without a join, which each count would repeat."""
+    return Subquery(Workspace.objects.filter(pk=OuterRef(path)).values(name)[:1])

@@ -4,18 +4,19 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
+from crm_sync.admin.ui.columns import of_workspace
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
 
 # Annotations that a row needs for `row_delay`: one query, and no secret (S5).
-PAUSE = {
-    "paused_until": F("workspace__paused_until"),
-    "connection_problem": F("workspace__problem"),
+PAUSE: dict[str, Any] = {
+    "paused_until": of_workspace("paused_until"),
+    "connection_problem": of_workspace("problem"),
 }
 CREDENTIALS = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
 

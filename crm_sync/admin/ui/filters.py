@@ -1,12 +1,13 @@
 """Filters that several lists share."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.base import DropdownFilter, RangeNumericListFilter
 from crm_sync.security.access import own_workspaces
 
 OTHER = "other"
@@ -47,6 +48,37 @@ class ConditionFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         found = self.conditions.get(self.value() or "")
         return queryset.filter(found[1]) if found else queryset
+
+
+class RangeFilter(RangeNumericListFilter):
+    """Filter by the number in a column, from and to, both included. What is no number is ignored.
+
+    `parameter_name` is the column; the address has it with `_from` and `_to`.
+    """
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        for end, lookup in (("from", "gte"), ("to", "lte")):
+            number = _number(self.used_parameters.get(f"{self.parameter_name}_{end}"))
+            if number is not None:
+                queryset = queryset.filter(**{f"{self.parameter_name}__{lookup}": number})
+        return queryset
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Yield the form of unfold, and name its two inputs: they have no label."""
+        shown: Iterator[Any] = super().choices(changelist)
+        for choice in shown:
+            for name, field in choice["form"].fields.items():
+                field.widget.attrs |= {"aria-label": f"{self.title} {name.rpartition('_')[2]}"}
+                field.widget.attrs |= {"step": "any"}
+            yield choice
+
+
+def _number(text: object) -> float | None:
+    try:
+        number = float(str(text))
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 class WorkspaceFilter(DropdownFilter):

@@ -1,5 +1,6 @@
 """Pages of a list: a search reads the table once, and needless counts are avoided."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,23 @@ else:
     from unfold.views import ChangeList
 
 
+VIEW = "view"  # the parameter with the key of a named view
+EVERY = 10**9  # rows: only a limit makes the order of counted rows matter
+
+
 class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the checker only
     """A paginator that reads the first page before it counts: if all rows fit, the count is known.
 
     A list without a filter is counted without the annotations of its rows. They join other tables,
     and do not change the count.
+
+    Attributes:
+        along: the columns of an index that has all filtered ones. SQLite reads it, and not the wide
+            rows, only if the order of the rows matters.
     """
 
     object_list: QuerySet[Any]
+    along: tuple[str, ...] = ()
 
     @cached_property
     def count(self) -> int:
@@ -31,7 +41,14 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
             return whole.count()
         if len(self.beginning) <= self.per_page:
             return len(self.beginning)
-        return self.object_list.count()
+        return self.counted(EVERY)
+
+    def counted(self, most: int) -> int:
+        """Return the number of rows, at most this one, in one statement."""
+        rows = self.object_list.values("pk")
+        if not self.along and most == EVERY:
+            return rows.count()
+        return rows.order_by(*self.along)[:most].count()
 
     @cached_property
     def beginning(self) -> list[Any]:
@@ -51,6 +68,11 @@ class RowsOnce(ChangeList):
 
     paginator: ListPaginator
 
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        """Return the parameters that filter: not the view, which chooses columns."""
+        found: dict[str, Any] = super().get_filters_params(params)
+        return {name: value for name, value in found.items() if name != VIEW}
+
     def get_results(self, request: HttpRequest) -> None:
         """Set the rows of the page."""
         super().get_results(request)
@@ -60,3 +82,22 @@ class RowsOnce(ChangeList):
             self.full_result_count: int | None = self.result_count  # no filter: these are all
         # There are no rows without any filter, so there is nothing to search either.
         self.is_empty = not (self.result_count or self.query or self.has_active_filters)
+
+
+class NoRows(RowsOnce):
+    """A list of which only the query is wanted, in order to count its rows."""
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        """Ask only the filters of the query, because others read which choices there are."""
+        self.list_filter = [one for one in self.list_filter if _reads(one, self.filter_params)]
+        return super().get_filters(request)
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read nothing."""
+        self.result_list = []
+
+
+def _reads(listed: Any, parameters: Iterable[str]) -> bool:
+    """Return whether a filter may read one of the parameters. A range has two with its name."""
+    name = getattr(listed, "parameter_name", "")
+    return not name or any(one.startswith(name) for one in parameters)

@@ -1,19 +1,28 @@
 """Lists and pages of rows that belong to workspaces. A person sees only their own (S12, S17)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, NamedTuple, cast
 
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.db.models import QuerySet
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    QueryDict,
+)
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.columns import column
-from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
+from crm_sync.admin.ui.columns import column, of_workspace
+from crm_sync.admin.ui.list_views import ListViews
+from crm_sync.admin.ui.paginator import ListPaginator
 from crm_sync.hooks import Person
 from crm_sync.secrets import EncryptedTextField
 from crm_sync.security.access import (
@@ -26,6 +35,8 @@ from crm_sync.security.access import (
 
 # Anyone who knows one of these can call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
+
+LIVE = "live"  # the parameter with which a page reads its list again
 
 View = Callable[..., HttpResponseBase]
 
@@ -47,7 +58,7 @@ class OwnPage(NamedTuple):
     is_post_only: bool = False
 
 
-class ScopedAdmin(ModelAdmin):
+class ScopedAdmin(ListViews):
     """A screen of rows of the person's workspaces. For any other row it answers 404.
 
     Attributes:
@@ -62,6 +73,9 @@ class ScopedAdmin(ModelAdmin):
     workspace_path: str | None = "workspace"
     is_of_many = True
 
+    class Media:
+        js = ("crm_sync/follow.js",)
+
     in_workspace = column("workspace", lambda row: row.workspace_slug)
 
     def pages(self) -> Iterable[OwnPage]:
@@ -71,8 +85,10 @@ class ScopedAdmin(ModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses of `pages`, which need a login."""
         model = f"{self.opts.app_label}_{self.opts.model_name}"
+        views = OwnPage("views/", "views", self.views_page, "view")
         own = [
-            path(one.route, self._guarded(one), name=f"{model}_{one.name}") for one in self.pages()
+            path(one.route, self._guarded(one), name=f"{model}_{one.name}")
+            for one in (*self.pages(), views)
         ]
         return [*own, *super().get_urls()]
 
@@ -105,7 +121,8 @@ class ScopedAdmin(ModelAdmin):
         """Load the slug of the workspace with each row as `workspace_slug`, and no secret (S5)."""
         if not self._has_column:
             return rows
-        named: QuerySet[Any] = rows.annotate(workspace_slug=F(f"{self.workspace_path}__slug"))
+        slug = of_workspace("slug", str(self.workspace_path))
+        named: QuerySet[Any] = rows.annotate(workspace_slug=slug)
         return named
 
     def narrowed(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -124,13 +141,9 @@ class ScopedAdmin(ModelAdmin):
         allowed: bool = super().lookup_allowed(lookup, value, request)
         return allowed and name not in secrets
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowsOnce]:
-        """Return a list class that reads the rows of a short list once."""
-        return RowsOnce
-
-    def get_list_display(self, request: HttpRequest) -> Any:
+    def all_columns(self, request: HttpRequest) -> Sequence[str]:
         """Add the workspace of a row, for people who see several workspaces."""
-        columns = super().get_list_display(request)
+        columns = super().all_columns(request)
         if not self._has_column or not sees_several(request.user):
             return columns
         return (columns[0], "in_workspace", *columns[1:])
@@ -138,10 +151,25 @@ class ScopedAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show to people without a workspace who can give them one."""
-        is_scoped = self.workspace_path is not None
+        """Show the views of the person, and to people without a workspace who can give them one.
+
+        With `live` in the address, return only the parts that change.
+        """
+        is_scoped, is_live = self.workspace_path is not None, LIVE in request.GET
+        if is_live:
+            request.GET = _without_live(request)  # type: ignore[assignment] # no link repeats it
         context = (extra_context or {}) | (without_workspace(request) if is_scoped else {})
-        response: HttpResponse = super().changelist_view(request, context)
+        context |= {} if is_live else self.views_context(request)
+        try:
+            response: HttpResponse = super().changelist_view(request, context)
+        except DisallowedModelAdminLookup:
+            if gone := self.view_is_gone(request):
+                return gone
+            raise
+        if isinstance(response, HttpResponseRedirect) and request.method == "GET":
+            return self.view_is_gone(request) or response
+        if is_live and isinstance(response, TemplateResponse):
+            response.template_name = "crm_sync/ui/list_live.html"
         return response
 
     def render_change_form(
@@ -175,6 +203,12 @@ class ScopedAdmin(ModelAdmin):
     def _get_obj_does_not_exist_redirect(self, *_: Any) -> HttpResponse:
         """Answer 404: Django would redirect, with a message that repeats the address."""
         raise Http404
+
+
+def _without_live(request: HttpRequest) -> QueryDict:
+    query = request.GET.copy()
+    query.pop(LIVE, None)
+    return query
 
 
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:

@@ -1,7 +1,9 @@
 /* A page that moves by itself. What bears `data-part` is asked for anew at the address in
    `data-follow`, and only what differs is written: what stays keeps its focus, its selection, its
-   scroll and whether it is folded. Nothing is asked while nobody looks, nor after `data-finished` or
-   `data-next` has come: the latter is a link or a button, which is pressed. */
+   scroll and whether it is folded. Nothing is asked while nobody looks, nor while there is something
+   of the kind that `data-still` selects, such as chosen rows, or a text is being selected; nor after
+   `data-finished` or `data-next` has come: the latter is a link or a button, which is pressed.
+   `data-now` asks for the first time at once. */
 (() => {
     "use strict";
 
@@ -52,15 +54,32 @@
         }
     }
 
-    async function ask(address) {
+    const isHeld = (still) =>
+        still && (document.querySelector(still) || !getSelection().isCollapsed);
+
+    const boxes = () => document.querySelectorAll("tr input.action-select");
+
+    async function ask(address, still) {
         const answer = await fetch(address, { redirect: "error" });
         if (!answer.ok) throw new Error(String(answer.status));
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (isHeld(still)) return;
+        const count = boxes().length;
         for (const part of fresh.querySelectorAll("[data-part]")) {
             const name = CSS.escape(part.dataset.part);
             const old = document.querySelector(`[data-part="${name}"]`);
             if (old) update(old, part);
         }
+        // Django's script counts the chosen rows among those that it has seen.
+        if (boxes().length !== count) countAgain();
+    }
+
+    function countAgain() {
+        const parent = document.querySelector(".result-list-wrapper");
+        const counter = parent?.querySelector(".action-counter");
+        if (!counter || !boxes().length) return;
+        counter.dataset.actionsIcnt = boxes().length;
+        window.Actions([...boxes()], { parent });
     }
 
     async function follow(box) {
@@ -70,13 +89,13 @@
         note.setAttribute("role", "status");
         note.hidden = true;
         document.body.append(note);
-        let pause = Number(box.dataset.every) || EVERY;
+        let pause = "now" in box.dataset ? 0 : Number(box.dataset.every) || EVERY;
         while (!document.querySelector("[data-finished], [data-next]")) {
             await new Promise((resolve) => setTimeout(resolve, pause));
-            if (document.hidden) continue;
+            if (document.hidden || isHeld(box.dataset.still)) continue;
             pause = Number(box.dataset.every) || EVERY;
             try {
-                await ask(box.dataset.follow);
+                await ask(box.dataset.follow, box.dataset.still);
                 note.hidden = true;
             } catch (error) {
                 note.hidden = false;

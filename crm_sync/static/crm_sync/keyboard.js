@@ -4,6 +4,8 @@ addEventListener("DOMContentLoaded", () => {
   const sidebar = document.querySelector("#nav-sidebar");
   sidebar?.setAttribute("role", "navigation");
   sidebar?.setAttribute("aria-label", "Screens");
+  // A landmark within that one, without a name, as is the one of the tabs above some lists.
+  document.querySelector("#nav-sidebar-inner")?.setAttribute("role", "presentation");
   // On the pages without a sidebar, such as the login, everything is in #page.
   (document.querySelector("#main") ?? document.querySelector("#page"))?.setAttribute("role", "main");
   const content = document.querySelector("#content");
@@ -30,6 +32,11 @@ addEventListener("DOMContentLoaded", () => {
 addEventListener("load", () =>
   setTimeout(() => {
     for (const one of document.querySelectorAll(".help-tooltip")) one.setAttribute("role", "img");
+    // The script of the scroll bars calls each of its regions "scrollable content".
+    for (const one of document.querySelectorAll(".simplebar-content-wrapper")) {
+      const panel = one.closest("#changelist-filter");
+      one.setAttribute("aria-label", panel ? "Filters, scrollable" : "Screens, scrollable");
+    }
     for (const one of document.querySelectorAll("select.select2-hidden-accessible")) {
       const shown = document.getElementById(`select2-${one.id}-container`);
       if (shown && one.labels[0]) shown.setAttribute("aria-label", one.labels[0].textContent.trim());

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -29,7 +29,16 @@ from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
 from properties.admin.property.export_actions import EXPORTS, ExportActions
-from properties.admin.property.property_filters import ProblemFilter, StateFilter, TypeFilter
+from properties.admin.property.property_filters import (
+    LocalityFilter,
+    OfferFilter,
+    PriceFilter,
+    ProblemFilter,
+    RoomsFilter,
+    StateFilter,
+    TypeFilter,
+    other_filters,
+)
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
@@ -43,6 +52,7 @@ from properties.models.search_column import search
 from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
+PLACE = LocalityFilter.parameter_name
 SEARCHED = "Address, reference, title, name or phone"
 
 
@@ -75,17 +85,21 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         "waiting",
         "pushed",
     )
-    list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
+    list_filter = (
+        *(OfferFilter, LocalityFilter, PriceFilter, RoomsFilter, TypeFilter),
+        *(StateFilter, ProblemFilter, WorkspaceFilter),
+    )
     list_filter_submit = True
     list_per_page = ROWS
+    show_facets = admin.ShowFacets.NEVER  # a count for each choice would read the whole table
     search_fields = ("search",)
     search_help_text = SEARCHED
     ordering = ("object_reference_id", "pk")
     actions = ("set_fields", "push", "read", *EXPORTS)
 
     class Media:
-        css = {"all": ("properties/property.css",)}
-        js = ("properties/counter.js", "properties/set.js", "crm_sync/follow.js")
+        css = {"all": ("crm_sync/cards.css", "properties/property.css")}
+        js = ("properties/counter.js", "properties/set.js")
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have; its history page becomes ours."""
@@ -112,6 +126,17 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             rows = rows.defer(*DOCUMENTS)
         shown: QuerySet[Property] = self.named_rows(rows).annotate(**PAUSE)
         return shown
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Add the filters of the other apps that this person may use (S17)."""
+        return (*self.list_filter, *other_filters(request.user))
+
+    def get_paginator(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Count along the index of the list, unless words or localities have one of their own."""
+        found: Any = super().get_paginator(request, *args, **kwargs)
+        if connection.vendor == "sqlite" and not (request.GET.get("q") or request.GET.get(PLACE)):
+            found.along = self.ordering
+        return found
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

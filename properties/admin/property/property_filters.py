@@ -1,18 +1,20 @@
 """The filters of the list of properties."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.admin.ui.base import DropdownFilter
-from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
+from crm_sync import hooks
+from crm_sync.admin.ui.base import DropdownFilter, TextFilter
+from crm_sync.admin.ui.filters import ConditionFilter, RangeFilter, ValueFilter
 from crm_sync.security.access import within
 from properties.catalog import FIELDS, label
 from properties.forms.input_values import choice_name
 from properties.models import Property
 from properties.models.property import OUT_OF_STEP, ProblemKind, SyncState
+from properties.search_text import folded
 
 MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 
@@ -63,3 +65,64 @@ class TypeFilter(ValueFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(value, choice_name(value)) for value in FIELDS["propertyType"].enum]
+
+
+class OfferFilter(ValueFilter):
+    """Filters by rent or buy."""
+
+    title = "rent or buy"
+    parameter_name = "offer"
+    column = "offer_type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, choice_name(value)) for value in FIELDS["offerType"].enum]
+
+
+class PriceFilter(RangeFilter):
+    """Filters by the number of the price that the list shows, whatever its currency and period."""
+
+    title = "price"
+    parameter_name = "asking_price"
+
+
+class RoomsFilter(RangeFilter):
+    """Filters by the number of rooms."""
+
+    title = "rooms"
+    parameter_name = "number_of_rooms"
+
+
+class LocalityFilter(TextFilter):
+    """Filters by the beginning of the locality, as a search reads it: "zuri" finds "Zürich".
+
+    Commas separate several. The localities that there are come from an index; a database compares
+    only whole ones, so that both find the same.
+    """
+
+    title = "locality"
+    parameter_name = "locality"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        wanted = tuple(filter(None, map(folded, (self.value() or "").split(","))))
+        if not wanted:
+            return queryset
+        known = within(request.user, Property.objects.exclude(locality=None))
+        names = known.order_by().values_list("locality", flat=True).distinct()
+        found = [name for name in names if folded(name).startswith(wanted)]
+        return queryset.filter(locality__in=found)
+
+
+def other_filters(person: hooks.Person) -> list[type[ConditionFilter]]:
+    """Return the filters of the other apps that this person may use (S17)."""
+    offered = hooks.plugged().property_filters
+    allowed = [one for one in offered if cast("Any", person).has_perm(one.permission)]
+    return [_filter_of(one) for one in allowed]
+
+
+def _filter_of(offered: hooks.PropertyFilter) -> type[ConditionFilter]:
+    class OtherFilter(ConditionFilter):
+        title = offered.title
+        parameter_name = offered.parameter
+        conditions = offered.conditions
+
+    return OtherFilter
