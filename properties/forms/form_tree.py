@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator, slugify
 
 from crm_sync.admin.ui.cells import EMPTY
@@ -26,6 +27,7 @@ from properties.catalog import (
     last_label,
 )
 from properties.forms.assembly import pairs, value_at
+from properties.forms.input_html import labelled
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
 SMALL = 3  # an object with at most so many members is shown inside its parent
@@ -71,6 +73,11 @@ class InputPlace:
     def has_trouble(self) -> bool:
         """Whether a person has to look here."""
         return bool(self.bound.errors or self.problems)
+
+    @property
+    def html(self) -> SafeString:
+        """The input below its label, with its errors and problems."""
+        return labelled(self.bound, self.problems)
 
 
 @dataclass
