@@ -127,6 +127,8 @@ def _text(row: Field, shown: str) -> forms.Widget:
     attrs: dict[str, Any] = {"autocomplete": "off", "class": CLASS}
     if row.max_length:
         attrs["data-limit"] = row.max_length
+    elif row.kind is Kind.TEXT:
+        attrs["data-counted"] = True
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))
         return Lines(attrs | {"rows": rows})
