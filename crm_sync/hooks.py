@@ -217,16 +217,37 @@ class Attention:
     is_urgent: bool = False  # whether work is stalled because of it; shown first
 
 
+class PropertyTab(StrEnum):
+    """The tabs on the page of a property, in their order, by their part of the address."""
+
+    OVERVIEW = "overview"
+    DATA = "data"
+    TEXTS = "texts"
+    PICTURES = "pictures"
+    ORDERS = "orders"
+    HISTORY = "history"
+
+
 @dataclass(frozen=True)
 class Section:
-    """One tab beside the fields of a property."""
+    """A part of a tab of a property, beside the fields."""
 
     slug: str  # its part of the address
     title: str
     count: int  # the number of things that it shows
     content: SafeString
     permission: str
+    tab: PropertyTab
     media: Media = field(default_factory=Media)  # the styles and scripts that it needs
+
+
+@dataclass(frozen=True)
+class HeadFact:
+    """A fact in the head of a property's page, such as its next appointment."""
+
+    title: str
+    lines: Sequence[SafeString | str]
+    permission: str
 
 
 @dataclass(frozen=True)
@@ -299,6 +320,7 @@ class AppHooks:
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
     # For the page of a property. The function gets the row.
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
+    property_facts: Sequence[Callable[[Any, datetime], list[HeadFact]]] = ()
     property_actions: Sequence[PropertyAction] = ()
     property_pictures: Sequence[PropertyPictures] = ()
     property_filters: Sequence[PropertyFilter] = ()

@@ -131,6 +131,6 @@ def span(length: timedelta) -> str:
     return f"{max(0, round(seconds * 1000))} ms"
 
 
-def counted(count: int, what: str) -> str:
+def counted(count: float, what: str) -> str:
     """Return a number with its noun: "1 key", "2 keys"."""
     return f"{count} {what}{'' if count == 1 else 's'}"

@@ -61,6 +61,7 @@ class OrdersConfig(AppConfig):
                 attention=[tiles.attention],
                 overview=[zone_proposal.section, today.section, overview_news.section],
                 property_sections=[property_orders.sections, materials.sections],
+                property_facts=[property_orders.facts],
                 property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],
                 property_filters=[property_orders.OPEN_ORDERS, materials.PHOTOS],

@@ -25,6 +25,7 @@ from lab.benchmarks import (
     many,
     page,
     pages,
+    rendering,
     sandbox,
     sizes,
     tick,
@@ -48,6 +49,7 @@ BY_NAME: tuple[ModuleType, ...] = (
     large,
     lists,
     pages,
+    rendering,
     sizes,
 )  # too long for all of them together
 LIMIT = 600  # seconds, for all of them

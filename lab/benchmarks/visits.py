@@ -2,19 +2,35 @@
 
 import json
 import time
+from collections.abc import Callable
 
 from django.test import Client
+
+Clock = Callable[[], float]  # seconds
 
 
 def visit(client: Client, what: str, address: str, *, rounds: int) -> None:
     """Open a page some times, after a first time that does not count, and print what it took."""
+    took, size = times(client, address, rounds=rounds)
+    print(json.dumps({"what": what, "milliseconds": took, "kilobytes": size}), flush=True)
+
+
+def times(
+    client: Client, address: str, *, rounds: int, clock: Clock = time.perf_counter
+) -> tuple[list[float], float]:
+    """Open a page some times, after a first time that does not count.
+
+    Args:
+        clock: `time.process_time` counts the processor alone, however busy the machine is.
+
+    Returns:
+        the milliseconds of each time, and the kilobytes of the last HTML.
+    """
     took = []
     for _ in range(rounds + 1):
-        began = time.perf_counter()
+        began = clock()
         answer = client.get(address)
-        took.append((time.perf_counter() - began) * 1000)
+        took.append((clock() - began) * 1000)
         if answer.status_code != 200:
             raise SystemExit(f"{address}: {answer.status_code}")
-    size = len(answer.content) / 1024
-    line = {"what": what, "milliseconds": took[1:], "kilobytes": size}
-    print(json.dumps(line), flush=True)
+    return took[1:], len(answer.content) / 1024

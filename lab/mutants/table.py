@@ -29,6 +29,7 @@ IMPORTS = "tests/properties/test_retention.py"
 JOB = "tests/properties/test_imports_job.py"
 KEPT = "tests/properties/test_imports_kept.py"
 MACHINE = "tests/properties/test_push_machine.py"
+MARKUP = "tests/properties/test_input_markup.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
 OUTAGE = "tests/properties/test_outage.py"
 OUTGOING = "tests/crm_sync/test_outgoing.py"
@@ -1396,6 +1397,15 @@ MUTANTS = (
         "Order.objects.filter(still_open(), real_estate_property=A)",
         "Order.objects.filter(real_estate_property=A)",
         ("tests/orders/test_property_filters.py",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a text of a property becomes markup of its page (S18)",
+        "properties/forms/markup.py",
+        "escaped",
+        "escape(str(part))",
+        "str(part)",
+        (f"{MARKUP}::test_an_element_escapes_all_that_is_no_html",),
         (SQLITE,),
     ),
 )

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
-from crm_sync.hooks import PropertyFilter, PropertyPictures, Section
+from crm_sync.hooks import PropertyFilter, PropertyPictures, PropertyTab, Section
 from crm_sync.text import whole
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
@@ -49,21 +49,20 @@ PHOTOS = PropertyFilter(
 
 
 def sections(row: Property, now: datetime) -> list[Section]:
-    """Return the sections for delivered and for generated materials, if the property has any.
+    """Return the sections for delivered materials, even if there are none, and for generated ones.
 
     At most six queries. A `hooks.AppHooks.property_sections`.
     """
-    found = []
-    for slug, title, sets in (
-        ("materials", "Photos and documents", deliveries.of_property(row)),
-        ("marketing", "Marketing", deliveries.marketing_of_property(row)),
-    ):
-        if sets:
-            context = shown(sets, now, most=MOST_BESIDE_A_FORM)
-            content = render_to_string("orders/property_materials.html", context)
-            count = context["count"]
-            found.append(Section(slug, title, count, content, "orders.view_order", MEDIA))
-    return found
+    delivered = _section("materials", "Photos and documents", deliveries.of_property(row), now)
+    generated = deliveries.marketing_of_property(row)
+    return [delivered, *([_section("marketing", "Marketing", generated, now)] if generated else [])]
+
+
+def _section(slug: str, title: str, sets: Iterable[MaterialSet], now: datetime) -> Section:
+    context = shown(sets, now, most=MOST_BESIDE_A_FORM)
+    content = render_to_string("orders/property_materials.html", context)
+    tab, count = PropertyTab.PICTURES, context["count"]
+    return Section(slug, title, count, content, "orders.view_order", tab, MEDIA)
 
 
 def shown(

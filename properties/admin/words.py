@@ -7,11 +7,14 @@ from typing import Any
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import EMPTY
+from crm_sync.platform.errors import Problem
+from crm_sync.platform.problems import explain
 from crm_sync.text import minute_in_words
 from properties.catalog import Field, Kind, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import MONEY
 from properties.forms.input_values import choice_name, unit
+from properties.models.property import ProblemKind
 
 NOT_THERE = "(not there)"  # a member that only the other value has
 
@@ -37,6 +40,13 @@ def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
         _joined([member for member in before if member not in after]) or NOT_THERE,
         _joined([member for member in after if member not in before]) or NOT_THERE,
     )
+
+
+def problem_in_words(kind: str, problem: Problem) -> str:
+    """Return why a field waits for a person; the platform's own words are marked as such."""
+    who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
+    said = explain(problem)
+    return str(said) if said.details else f"{who}{problem}"
 
 
 def _joined(members: list[Member]) -> str:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator, slugify
+from django.utils.translation import get_language_info
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.text import capitalized
@@ -26,10 +28,11 @@ from properties.catalog import (
     last_label,
 )
 from properties.forms.assembly import pairs, value_at
+from properties.forms.input_html import labelled
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
 SMALL = 3  # an object with at most so many members is shown inside its parent
-REFERENCE = "objectReferenceId"
+REFERENCE, TITLE = "objectReferenceId", "title"
 TITLES = {"Core": "General"}
 STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
 UNKNOWN_FIELDS = "Fields that this app does not know"
@@ -37,8 +40,12 @@ SHOWN = 1000  # characters of one of their values
 OTHERS = "Others"  # the fields after the objects and lists of a group
 HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, not as inputs
 MAP_MEMBERS = ("name", "value")
-# Where people expect the fields of "Extra": the group, and the field before it.
+TEXTS = "Texts"  # a group of ours: what readers of the listing read
+LANGUAGES = "localizations"
+# Where people expect the fields of "Extra", and the texts: the group, and the field before it.
 PLACED = {
+    TITLE: (TEXTS, ""),
+    LANGUAGES: (TEXTS, TITLE),
     "offerType": ("Core", "propertyType"),
     "parcelNumbers": ("References", "is24Id"),
     "yearBuilt": ("Classification", "developmentState"),
@@ -71,6 +78,11 @@ class InputPlace:
     def has_trouble(self) -> bool:
         """Whether a person has to look here."""
         return bool(self.bound.errors or self.problems)
+
+    @property
+    def html(self) -> SafeString:
+        """The input below its label, with its errors and problems."""
+        return labelled(self.bound, self.problems)
 
 
 @dataclass
@@ -159,9 +171,10 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
 
     Args:
         rooms: the platform's rooms, which cannot be set (§4.6 rule 5).
-        creating: the property is new. Only then the reference can be typed, so it comes first.
+        creating: the property is new. Only then the reference can be typed, so it comes first, and
+            the title beside it.
     """
-    groups = {group: _placed(group, rows) for group, rows in GROUPS.items()}
+    groups = {group: _placed(group, rows) for group, rows in (*GROUPS.items(), (TEXTS, []))}
     found = {
         group: Tab(TITLES.get(group, group), list(_group(rows, document)))
         for group, rows in groups.items()
@@ -170,10 +183,11 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
     for tab in found.values():  # the first object of a tab is its main content
         next((block for block in tab.blocks if block.title), tab.blocks[0]).may_fold = False
     if creating:
-        source = found["References"].blocks[0].places
-        reference = next(place for place in source if place.path == REFERENCE)
-        source.remove(reference)
-        found["Core"].blocks[0].places.insert(0, reference)
+        for path, where in ((TITLE, found[TEXTS]), (REFERENCE, found["References"])):
+            place = next(place for place in where.places if place.path == path)
+            where.blocks[0].places.remove(place)
+            where.blocks = [block for block in where.blocks if block.places or block.rows]
+            found["Core"].blocks[0].places.insert(0, place)
         return list(found.values())
     found["Areas and counts"].blocks.append(_rooms(rooms or []))
     unknown = list(_unknown(document))
@@ -259,16 +273,26 @@ def _within(holder: str, path: str) -> str:
 def _rows(row: Field, document: dict[str, Any]) -> list[Row]:
     """Return a row for each item of a list or a map, and blank ones."""
     is_map, stored = row.kind is Kind.MAP, value_at(document, row.path)
+    is_text = row.path == LANGUAGES
     count = len(pairs(stored)) if is_map else len(stored) if isinstance(stored, list) else 0
     return [
         Row(
-            label(f"{row.path}[{index}]"),
+            (is_text and _language(document, index)) or label(f"{row.path}[{index}]"),
             _pair(row, index) if is_map else _members(row.path, index),
             index >= count,
             f"{row.path}[{index}]:remove",
         )
         for index in range(count + BLANK_ROWS)
     ]
+
+
+def _language(document: dict[str, Any], index: int) -> str:
+    """Return the name of the language of a text: "German (de)"; "" if it is unknown."""
+    code = value_at(document, f"{LANGUAGES}[{index}].languageCode")
+    try:
+        return f"{get_language_info(str(code))['name']} ({code})"
+    except KeyError:
+        return ""
 
 
 def _members(path: str, index: int) -> list[InputPlace]:

@@ -1,18 +1,18 @@
 """One field of the catalog as one input of the form."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
 from crm_sync.text import capitalized
 from properties.catalog import Field, Kind
 from properties.catalog.numbers import Unreadable
 from properties.forms import input_values
+from properties.forms.markup import element, elements
+from properties.forms.plain_widgets import Lines, OneLine, OneOf, SomeOf
 
 # A page has about 215 inputs, and the theme's own classes are 540 characters each.
 CLASS = "ps-input"
@@ -28,29 +28,25 @@ class ThreeState(forms.RadioSelect):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         """Render without templates, because a page has about 340 of these options."""
-        disabled = "disabled" if attrs and attrs.get("disabled") else ""
-        options = format_html_join(
-            "",
-            '<label class="ps-state" data-state="{}" title="{}"><input type="radio" name="{}"'
-            ' value="{}" aria-label="{}" {} {}><span aria-hidden="true">{}</span></label>',
-            (
-                (option, text, name, option, text, _checked(option, value), disabled, _sign(option))
-                for option, text in self.choices
-            ),
+        common = {"type": "radio", "name": name, **(attrs or {}), "id": None}
+        options = elements(
+            element(
+                "label",
+                {"title": text},
+                element(
+                    "input",
+                    common
+                    | {"value": option, "aria-label": text, "checked": option == (value or "")},
+                ),
+                element("span", {"aria-hidden": "true"}, SIGNS.get(option, option)),
+            )
+            for option, text in self.choices
         )
-        return format_html('<span class="ps-states" role="radiogroup">{}</span>', options)
+        return element("span", {"class": "ps-states", "role": "radiogroup"}, options)
 
     def id_for_label(self, id_: str, index: str | None = None) -> str:
         """Return no id: the label belongs to no single option."""
         return ""
-
-
-def _checked(option: str, value: Any) -> str:
-    return "checked" if option == (value or "") else ""
-
-
-def _sign(option: str) -> str:
-    return SIGNS.get(option, option)
 
 
 class Input(forms.Field):
@@ -96,12 +92,6 @@ class Input(forms.Field):
         return kept + [text for text in chosen if text not in texts] or None
 
 
-class OneOf(forms.Select):
-    """A select without the theme's markup, because a page has two hundred of them."""
-
-    template_name = "properties/select.html"
-
-
 def _widget(field: Input) -> forms.Widget:
     """Return the widget for the kind of a field and for what it shows."""
     row, shown = field.row, field.shown
@@ -129,9 +119,7 @@ def _one(offered: list[tuple[str, str]]) -> forms.Widget:
 def _many(row: Field, shown: list[str]) -> forms.Widget:
     # Select2 measures a hidden tab as 0 wide, unless the width is set.
     attrs = {"style": "width: 100%", "data-placeholder": "None"}
-    return _typed(
-        UnfoldAdminSelect2MultipleWidget(attrs, choices=input_values.choices(row.enum, shown))
-    )
+    return SomeOf(attrs, choices=input_values.choices(row.enum, shown))
 
 
 def _text(row: Field, shown: str) -> forms.Widget:
@@ -139,18 +127,15 @@ def _text(row: Field, shown: str) -> forms.Widget:
     attrs: dict[str, Any] = {"autocomplete": "off", "class": CLASS}
     if row.max_length:
         attrs["data-limit"] = row.max_length
+    elif row.kind is Kind.TEXT:
+        attrs["data-counted"] = True
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))
-        return forms.Textarea(attrs | {"rows": rows})
+        return Lines(attrs | {"rows": rows})
     if row.kind in {Kind.INTEGER, Kind.DECIMAL}:
         attrs["inputmode"] = "decimal" if row.kind is Kind.DECIMAL else "numeric"
     if row.kind in {Kind.DATE, Kind.DATETIME} and input_values.is_moment(row.kind, shown):
         attrs["type"] = "date" if row.kind is Kind.DATE else "datetime-local"
-    widget = forms.TextInput(attrs)
+    widget = OneLine(attrs)
     widget.input_type = attrs.get("type", "text")
     return widget
-
-
-def _typed(widget: Any) -> forms.Widget:
-    """Give an untyped widget of the theme a type."""
-    return cast(forms.Widget, widget)

@@ -6,13 +6,13 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
 from properties import merge
 from properties.catalog import label, leaf_of, validate
 from properties.forms import assembly, form_tree
 from properties.forms.form_tree import REFERENCE, Tab
 from properties.forms.input_values import shown, unit
 from properties.forms.inputs import Input
+from properties.forms.plain_widgets import SomeOf
 from properties.merge import Document, Leaves
 
 CLEAR = "clear"  # the input with the fields to clear
@@ -47,7 +47,7 @@ class SetForm(forms.Form):
             choices=offered,
             label="Fields to clear",
             initial=[path for path, value in entered.items() if value is None],
-            widget=UnfoldAdminSelect2MultipleWidget(attrs),
+            widget=SomeOf(attrs),
         )
 
     def clean(self) -> dict[str, Any]:

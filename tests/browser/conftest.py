@@ -42,6 +42,7 @@ class Visit:
         width: int = 1400,
         theme: str = "light",
         zone: str = "UTC",
+        has_script: bool = True,
     ):
         self.address = address
         self.foreign: list[str] = []
@@ -51,6 +52,7 @@ class Visit:
             color_scheme=theme,
             base_url=address,
             timezone_id=zone,
+            java_script_enabled=has_script,
         )
         context.set_default_timeout(30_000)
         self.page: Page = context.new_page()

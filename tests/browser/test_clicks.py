@@ -77,12 +77,13 @@ def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all)
         page.keyboard.press("Enter")
         page.wait_for_selector("text=MH-1001", state="detached")
         page.click("#result_list a:has-text('MH-1002')")
-        page.wait_for_selector("[name=title]")
+        page.wait_for_selector(".ps-head")
     row = Property.objects.get(object_reference_id="MH-1002")
     before = row.desired["title"]
-    with hand.task(clicks=3):  # edit
+    with hand.task(clicks=4):  # edit
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
+        page.click(".ps-tabs >> text=Texts")
         page.fill("[name=title]", "House with a large garden")
         hand.press_button("Save")
         hand.sees("was changed successfully")

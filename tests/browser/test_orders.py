@@ -138,7 +138,7 @@ def test_the_state_of_a_property_moves_while_somebody_types(visit, stock, drain_
     row = Property.objects.get(object_reference_id="MH-1001")
     window = visit()
     page = window.log_in()
-    page.goto(reverse("admin:properties_property_change", args=[row.pk]))
+    page.goto(reverse("admin:properties_property_change", args=[row.pk]) + "#texts")
     page.fill("[name=title]", "Half a sen")
     mark(page)
     edit(row, {"numberOfRooms": 4}, origin=Change.Origin.FEED, now=now())

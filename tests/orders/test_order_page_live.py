@@ -26,7 +26,7 @@ def parts(text: str) -> set[str]:
 
 def buttons(text: str) -> list[str]:
     """The buttons in the head of a property."""
-    head = re.search(r'data-part="head".*?</dl>(.*?</div>)', text, flags=re.DOTALL)
+    head = re.search(r'data-part="head".*?"ps-buttons">(.*?</div>)', text, flags=re.DOTALL)
     return re.findall(r">([^<>]+)</(?:button|a)>", head[1])
 
 
@@ -100,7 +100,8 @@ def test_only_who_may_see_the_order_gets_it(main):
 # --- a property ---
 def test_the_state_of_a_property_moves_and_no_input_does(workspace, home, boss, drain_all):
     whole = boss.get(reverse("admin:properties_property_change", args=[home.pk]))
-    moving = {"head", "newer", "sync", "sync-count", "count-orders", "section-orders"}
+    moving = {"head", "newer", "overview", "waiting-count", "sync", "sync-count"}
+    moving |= {"count-orders", "section-orders", "count-pictures", "section-materials"}
     assert parts(whole.content.decode()) == moving
     same, there = boss.get(live(home)).content.decode(), ["Refresh from the platform", "Order…"]
     assert buttons(same) == buttons(whole.content.decode()) == there

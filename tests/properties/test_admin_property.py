@@ -36,12 +36,20 @@ def flat(main) -> Property:
     return make(main, title="Flat", propertyType="APARTMENT", address={"locality": "Zürich"})
 
 
+FIRST_AND_LAST = (["Overview"], ["Pictures and documents", "Orders", "History"])
+
+
 @pytest.mark.parametrize("known", [False, True])
-def test_the_page_has_a_tab_for_each_group_with_all_its_fields(admin_client, flat, known):
+def test_the_page_has_six_tabs_and_a_new_property_those_of_its_form(admin_client, flat, known):
     response = admin_client.get(address(flat.pk if known else None))
-    tabs = [tab.title for tab in response.context["tabs"]]
+    before, after = FIRST_AND_LAST if known else ([], [])
+    tabs = response.context["tabs"]
+    assert [tab.title for tab in tabs] == [*before, "Data", "Texts", *after]
     groups = [group for group in GROUPS if group not in ("Read-only", "Extra")]
-    assert tabs == ["General" if group == "Core" else group for group in groups]
+    assert [group.title for tab in tabs for group in tab.groups] == [
+        *("General" if group == "Core" else group for group in groups),
+        "Texts",
+    ]
     leaves = {
         path.partition(".")[0].partition("[")[0]
         for path in response.context["adminform"].form.inputs
@@ -159,8 +167,8 @@ def test_the_page_takes_the_same_queries_however_long_its_history(admin_client, 
     with CaptureQueriesContext(connection) as queries:
         response = admin_client.get(address(flat.pk))
     about_us = [query for query in queries if "properties_" in query["sql"]]
-    # The row, its changes, its conflicts, and in the sidebar the number of all conflicts.
-    assert (len(queries), len(about_us)) == (for_one, 4)
+    # The row, its changes, its conflicts, its picture; in the sidebar the number of all conflicts.
+    assert (len(queries), len(about_us)) == (for_one, 5)
     assert len(response.context["sync"]["changes"]) == 5
     assert response.context["sync"]["changes"][0].values == ("Flat 58", "Flat 59")
 

@@ -321,7 +321,7 @@ def test_each_field_leads_to_its_input(row, admin_client):
     fields = fields_of(admin_client.get(address(row)))
     change = reverse("admin:properties_property_change", args=[row.pk])
     tabs = {field["path"]: field["form"].removeprefix(change) for field in fields}
-    assert tabs == {"localizations": "#listing", "prices.rent": "#prices", "title": "#general"}
+    assert tabs == {"localizations": "#texts", "prices.rent": "#prices", "title": "#texts"}
     text = admin_client.get(change).content.decode()
     assert all(f'id="{tab[1:]}-group"' in text for tab in tabs.values())
 

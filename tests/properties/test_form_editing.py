@@ -130,8 +130,8 @@ def test_a_cleared_input_clears_its_leaf(admin_client, flat):
     save(admin_client, flat, title="", propertyCategories=None)
     flat.refresh_from_db()
     assert edited(flat) == [
-        ("title", "Flat", None),
         ("propertyCategories", ["MAISONETTE", "APARTMENT"], None),
+        ("title", "Flat", None),
     ]
     assert "title" not in flat.desired
 

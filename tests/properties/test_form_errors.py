@@ -62,9 +62,10 @@ def test_each_refused_value_is_told_at_its_input_and_nothing_is_saved(admin_clie
         "publishers[0].options": ["This is not JSON: the mistake is at line 1, column 3"],
     }
     assert state(flat) == before
-    counts = {tab.title: tab.error_count for tab in response.context["tabs"]}
+    groups = [group for tab in response.context["tabs"] for group in tab.groups]
+    counts = {group.title: group.error_count for group in groups}
     assert counts == {
-        "General": 2,
+        "General": 1,
         "References": 1,
         "Availability": 1,
         "Classification": 2,
@@ -73,10 +74,12 @@ def test_each_refused_value_is_told_at_its_input_and_nothing_is_saved(admin_clie
         "Prices": 2,
         "Amenities": 0,
         "Listing": 2,
+        "Texts": 1,
     }
-    # What was typed is still there to be mended, and the first tab with an error is open.
+    shown = {tab.slug: tab.error_count for tab in response.context["tabs"] if tab.error_count}
+    assert shown == {"data": 13, "texts": 1}
+    # What was typed is still there to be mended.
     assert 'value="many"' in response.content.decode()
-    assert response.context["first_wrong_tab"] == "general"
 
 
 def test_a_list_is_refused_at_the_row_that_people_see(admin_client, flat):
@@ -163,16 +166,16 @@ def test_what_the_platform_refused_stands_at_its_field_and_is_counted(admin_clie
     }
     force(flat, problem=problem)
     response = admin_client.get(address(flat.pk))
-    tabs = response.context["tabs"]
-    fields = [field for tab in tabs for block in tab.blocks for field in block.places]
+    groups = [group for tab in response.context["tabs"] for group in tab.groups]
+    fields = [field for group in groups for block in group.blocks for field in block.places]
     assert {field.bound.name: field.problems for field in fields if field.problems} == {
         "displayReferenceId": ["The platform refused it: too long there"],
         "prices.rent.gross": ["The platform refused it: gross is odd"],
     }
-    assert {tab.title: tab.problem_count for tab in tabs if tab.problem_count} == {
+    assert {group.title: group.problem_count for group in groups if group.problem_count} == {
         "References": 1,
         "Prices": 1,
-        "Listing": 1,
+        "Texts": 1,
     }
     assert response.context["general_problems"] == [
         "not there any more",

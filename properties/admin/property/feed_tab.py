@@ -1,4 +1,7 @@
-"""The values of the last feed that have no field: addresses as links, others as text."""
+"""The values of the last feed that have no field: addresses as links, others as text.
+
+The addresses are a section of the pictures and documents, the other values a section of the data.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import is_web_address, outside_link, two_lines
-from crm_sync.hooks import Section
+from crm_sync.hooks import PropertyTab, Section
 from properties.admin.words import in_one_line, worded
 from properties.catalog import label, last_label
 from properties.models import Property
@@ -31,16 +34,25 @@ class FromFeed(NamedTuple):
     more_values: int
 
 
-def from_feed_section(row: Property) -> list[Section]:
-    """Return the tab with the values of the feed that have no field, if there are any."""
+def from_feed_sections(row: Property) -> list[Section]:
+    """Return the sections with the values of the feed that have no field, if there are any."""
     if not row.leftover:
         return []
     shown = from_feed(row.leftover)
-    addresses = len(shown.addresses) + shown.more_addresses
-    content = render_to_string("properties/from_feed.html", {"feed": shown})
-    permission = "properties.view_property"
-    count = addresses + len(shown.values) + shown.more_values
-    return [Section("feed", "From the feed", count, content, permission)]
+    values = len(shown.values) + shown.more_values
+    links = len(shown.addresses) + shown.more_addresses
+    return [
+        Section(
+            *(slug, "From the feed", count),
+            render_to_string(f"properties/from_feed_{kind}.html", {"feed": shown}),
+            *("properties.view_property", tab),
+        )
+        for slug, kind, count, tab in (
+            ("feed", "values", values, PropertyTab.DATA),
+            ("feed-links", "links", links, PropertyTab.PICTURES),
+        )
+        if count
+    ]
 
 
 def from_feed(leftover: dict[str, Any]) -> FromFeed:

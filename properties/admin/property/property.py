@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync import hooks
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
@@ -39,6 +38,7 @@ from properties.admin.property.property_filters import (
     TypeFilter,
     other_filters,
 )
+from properties.admin.property.property_head import pictures, rooms_in_words
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
@@ -99,7 +99,10 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
 
     class Media:
         css = {"all": ("crm_sync/cards.css", "properties/property.css")}
-        js = ("properties/counter.js", "properties/set.js")
+        js = (
+            *("properties/tabs.js", "properties/counter.js", "properties/texts.js"),
+            "properties/set.js",
+        )
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have; its history page becomes ours."""
@@ -147,7 +150,9 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Add the pictures of all rows of the page at one time."""
         page = super().get_changelist_instance(request)
-        _give_pictures(page.result_list, request.user)
+        shown = pictures([row.pk for row in page.result_list], request.user)
+        for row in page.result_list:
+            row.picture = shown.get(row.pk, "")
         _give_headlines(page.result_list)
         return page
 
@@ -252,10 +257,10 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         form, row = context["adminform"].form, context["original"]
-        context |= form_parts(form)
         if row is not None:
             context |= moving_parts(row, request.user, timezone.now())
             context["media"] = sum((one.media for one in context["sections"]), context["media"])
+        context |= form_parts(form, context.get("sections", []))
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
@@ -340,19 +345,4 @@ def _give_headlines(rows: Iterable[Any]) -> None:
         part = {name: documents[row.pk][path] for path, name in paths.items()}
         row.address = headline.address_lines(part["address"])
         row.price = headline.price(part["prices"], part["offerType"])
-        rooms = part["numberOfRooms"]
-        row.rooms = f"{rooms} rooms" if rooms else ""
-
-
-def _give_pictures(rows: Iterable[Any], user: Any) -> None:
-    """Set `picture` of each row to the address of its picture, "" if there is none.
-
-    A constant number of queries, and only pictures that this person may see (S17).
-    """
-    keys = [row.pk for row in rows]
-    found: dict[int, str] = {}
-    for one in hooks.plugged().property_pictures:
-        if user.has_perm(one.permission):
-            found |= one.find(keys)
-    for row in rows:
-        row.picture = found.get(row.pk, "")
+        row.rooms = rooms_in_words(part["numberOfRooms"])

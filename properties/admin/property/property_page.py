@@ -9,10 +9,12 @@ from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.delays import row_delay
 from crm_sync.hooks import PropertyAction, Section
-from crm_sync.platform.problems import explain
-from properties.admin.property.feed_tab import from_feed_section
-from properties.admin.property.sync_tab import state_badge, sync_tab
-from properties.admin.words import worded
+from properties.admin.property.feed_tab import from_feed_sections
+from properties.admin.property.overview_tab import overview_tab
+from properties.admin.property.page_tabs import page_tabs
+from properties.admin.property.property_head import property_head
+from properties.admin.property.sync_tab import sync_tab
+from properties.admin.words import problem_in_words, worded
 from properties.catalog import Field, Kind, NameSource, label, leaf_of
 from properties.domain.field_history import newer
 from properties.forms import PropertyForm
@@ -22,14 +24,12 @@ from properties.forms.question import MINE, THERE, Question
 from properties.models.property import ProblemKind
 
 
-def form_parts(form: PropertyForm) -> dict[str, Any]:
+def form_parts(form: PropertyForm, sections: list[Section]) -> dict[str, Any]:
     """Return the values of the form that the template needs."""
     general = _bind(form)
-    wrong = [tab for tab in form.tree if tab.error_count]
     return {
-        "tabs": form.tree,
+        "tabs": page_tabs(form.tree, sections, creating=form.creating),
         "shown_input": form["shown"] if "shown" in form.fields else None,
-        "first_wrong_tab": wrong[0].slug if wrong else "",
         "general_problems": general,
         "questions": [_question(one, form.instance) for one in form.questions],
     }
@@ -62,12 +62,10 @@ def _bind(form: PropertyForm) -> list[str]:
 
 
 def _problems(form: PropertyForm) -> dict[str, list[str]]:
-    """Return the messages by leaf; the platform's own words are marked as such."""
+    """Return the messages by leaf."""
     found: dict[str, list[str]] = {}
     for kind, path, problem in form.instance.problems:
-        who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
-        said = explain(problem)
-        found.setdefault(path, []).append(str(said) if said.details else f"{who}{problem}")
+        found.setdefault(path, []).append(problem_in_words(kind, problem))
     return found
 
 
@@ -97,20 +95,22 @@ def _question(question: Question, row: Any) -> dict[str, Any]:
 
 def moving_parts(row: Any, user: Any, now: datetime) -> dict[str, Any]:
     """Return the state of a property for the templates; it changes without a reload."""
+    sync, sections = sync_tab(row, now), _sections(row, user, now)
     return {
-        "sync": sync_tab(row, now),
-        "state": state_badge(row.sync_state),
-        "in_step_as_of": moment(row.read_at, now),
+        "head": property_head(row, user, now),
+        "overview": overview_tab(row, sync, now),
+        "sync": sync,
+        "tabs": page_tabs([], sections),
         "read_when": row_delay(row, now),
         "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
-        "sections": _sections(row, user, now),
+        "sections": sections,
         "offered_actions": offered_actions(user),
     }
 
 
 def _sections(row: Any, user: Any, now: datetime) -> list[Section]:
     """Return the sections of the feed and of the other apps that this person may see (S17)."""
-    found = from_feed_section(row)
+    found = from_feed_sections(row)
     found += [one for show in hooks.plugged().property_sections for one in show(row, now)]
     return [one for one in found if user.has_perm(one.permission)]
 

@@ -52,7 +52,7 @@ def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
         "call": call_text(call, row),
         "body": pretty(merge.document(parts)) if parts else "",
         "changes": _changes(row),
-        "waits": bool(row.problem.get(ProblemKind.CONFLICT)),
+        "open_conflicts": len(row.problem.get(ProblemKind.CONFLICT, ())),
         "ended_conflicts": [_event(conflict, now) for conflict in _ended_conflicts(row)],
     }
 

@@ -1,4 +1,4 @@
-// How much of a limited text is used. Counts like the server: code points, without the blanks at
+// How much of a limited text is used, and how long one without a limit is. Counts like the server: code points, without the blanks at
 // both ends. Shown while somebody types there, and always when the text is nearly full.
 (() => {
   const NEAR = 0.9;
@@ -12,6 +12,11 @@
     input.insertAdjacentElement("afterend", counter);
     const show = () => {
       const used = [...input.value.trim()].length;
+      if (!limit) {
+        counter.textContent = `${used.toLocaleString("en")} character${used === 1 ? "" : "s"}`;
+        counter.hidden = document.activeElement !== input;
+        return;
+      }
       const tone = used > limit ? "over" : limit > SHORT && used >= NEAR * limit ? "near" : "";
       counter.textContent = used > limit ? `${used} / ${limit}: ${used - limit} too many` : `${used} / ${limit}`;
       counter.dataset.tone = tone;
@@ -22,7 +27,7 @@
     show();
   };
 
-  const start = () => document.querySelectorAll("[data-limit]").forEach(watch);
+  const start = () => document.querySelectorAll("[data-limit], [data-counted]").forEach(watch);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })();

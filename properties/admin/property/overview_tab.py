@@ -1,0 +1,75 @@
+"""The tab "Overview": what waits for a person, what differs, and the most important facts."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened
+from crm_sync.platform.problems import explain
+from crm_sync.templatetags.problems import problem_cell
+from properties.admin.property.sync_tab import state_badge
+from properties.admin.words import in_one_line, problem_in_words
+from properties.catalog import label
+from properties.forms.assembly import value_at
+from properties.forms.form_tree import tab_of
+from properties.models import Property
+from properties.models.property import ProblemKind, SyncState
+
+MOST = 8  # lines of what waits; the tabs show the rest at its field
+NAMED = 4  # fields that differ
+LONGEST = 120  # characters of a fact
+FACTS = (
+    *("propertyType", "offerType", "numberOfRooms", "areaUsable", "areaRentable"),
+    *("areaPropertyLand", "floor", "yearBuilt", "availabilityState", "availabilityStartAt"),
+    *("displayReferenceId", "seller.contactPerson.givenName", "seller.contactPerson.familyName"),
+    "seller.contactPerson.phone",
+)
+
+
+def overview_tab(row: Property, sync: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the values of the tab; no query.
+
+    Args:
+        sync: those of the tab with the sync facts.
+    """
+    waiting = [_waiting(*one) for one in row.problems]
+    differing = [(one["name"], tab_of(one["path"])) for one in sync["differences"]]
+    return {
+        "waiting": waiting[:MOST],
+        "waiting_count": len(waiting),
+        "waiting_more": len(waiting) - MOST,
+        "differing": differing[:NAMED],
+        "differing_more": len(differing) - NAMED,
+        "facts": [
+            (label(path), shortened(in_one_line(path, value), LONGEST))
+            for path in FACTS
+            if (value := value_at(row.desired, path)) not in (None, "", [], {})
+        ],
+        "identity": _identity(row, now),
+        "last_change": sync["changes"][0] if sync["changes"] else None,
+    }
+
+
+def _waiting(kind: str, path: str, problem: Any) -> dict[str, Any]:
+    """Return one field that waits for a person, with the tab in which it is settled."""
+    is_known = kind in SyncState.values  # a newer version may have stored another one
+    return {
+        "badge": state_badge(kind) if is_known else badge(kind, "warning"),
+        "name": label(path) if path else "The property",
+        "tab": tab_of(path) if path else "",
+        "text": problem_in_words(kind, problem) if path else explain(problem).sentence,
+        "is_conflict": kind == ProblemKind.CONFLICT,
+    }
+
+
+def _identity(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
+    """Return what names the property on both sides, and when they were last compared."""
+    is_in_sync = row.sync_state == SyncState.IN_SYNC  # type: ignore[attr-defined] # annotated
+    return [
+        ("Reference", row.object_reference_id or EMPTY),
+        ("Platform ID", row.platform_id or EMPTY),
+        ("Workspace", row.workspace_slug),  # type: ignore[attr-defined] # annotated
+        ("Last answer", problem_cell(row.last_answer)),
+        ("In sync as of" if is_in_sync else "Last read", moment(row.read_at, now)),
+    ]
