@@ -22,6 +22,7 @@ HINTS = {
     SyncState.IN_SYNC: "both sides said the same when last read",
     SyncState.PENDING: "on their way",
     SyncState.HELD: "sent once it is resumed",
+    SyncState.TO_MATCH: "the platform may have it already",
     SyncState.NEVER_PUSHED: "not on the platform yet",
     SyncState.CONFLICT: "both sides changed a field",
     SyncState.REFUSED: "the platform refused a field",
