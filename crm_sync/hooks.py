@@ -230,6 +230,16 @@ class Section:
 
 
 @dataclass(frozen=True)
+class WorkspaceTab:
+    """One more tab of a workspace."""
+
+    title: str
+    page: str  # the name of its address, which takes the key of the workspace
+    permission: str
+    hint: str  # what a person does there before watch only ends, as a whole sentence
+
+
+@dataclass(frozen=True)
 class PropertyAction:
     """An action on chosen properties, in their list and on the page of one property."""
 
@@ -289,6 +299,7 @@ class AppHooks:
     # For the page of a property. The function gets the row.
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
+    workspace_tabs: Sequence[WorkspaceTab] = ()
     property_pictures: Sequence[PropertyPictures] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md

@@ -6,6 +6,7 @@ do not count.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -15,6 +16,7 @@ from properties.search_text import folded
 
 LENGTH = 100  # characters of a key: three of them and a reference fit into one index
 
+_OTHERS = re.compile(r"[\W_]+")
 _NO_DIGITS = re.compile(r"\D+")
 # "Seestr. 4" and "Seestrasse 4", also where the word is written by itself.
 _STREET = re.compile(r"str(asse)?\b")
@@ -32,12 +34,12 @@ class Criterion(StrEnum):
 
 def reference_key(reference: str | None) -> str | None:
     """Return the letters and digits of a reference: "MH-1001" and "mh 1001" are the same."""
-    return _key(_joined(folded(reference or "")))
+    return _key(_signs(reference or ""))
 
 
 def is24_key(document: Mapping[str, Any]) -> str | None:
     """Return the letters and digits of the `is24Id`."""
-    return _key(_joined(folded(_plain(document.get("is24Id")))))
+    return _key(_signs(_plain(document.get("is24Id"))))
 
 
 def unit_key(document: Mapping[str, Any]) -> str | None:
@@ -80,6 +82,12 @@ def _number(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     return "" if value is None or isinstance(value, bool | Mapping | list) else plain(value)
+
+
+def _signs(reference: str) -> str:
+    """Return letters and digits, without case. An umlaut is kept, for AUE and AU are two things."""
+    whole = reference if reference.isascii() else unicodedata.normalize("NFKC", reference)
+    return _OTHERS.sub("", whole.casefold())
 
 
 def _joined(words: str) -> str:

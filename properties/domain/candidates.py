@@ -108,6 +108,12 @@ def apart(workspace_id: int, keys: Iterable[int], *, now: datetime) -> int:
     return count
 
 
+def compared_again(workspace_id: int, key: int) -> bool:
+    """Take back that a row is none of the platform's properties, if it was not created since."""
+    rows = only_here(workspace_id).filter(pk=key, none_there=True)
+    return bool(rows.update(none_there=False, revision=F("revision") + 1))
+
+
 def wake(workspace_id: int, *, now: datetime) -> None:
     """Let a worker look again at what waits to be matched: its double may be linked by now."""
     only_here(workspace_id).filter(wait_reason=WaitReason.MATCH).update(due_at=now)

@@ -3,6 +3,7 @@
 Values in, values out: each side is pairs of an id and a key (`properties.match_keys`).
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +34,15 @@ class Matching:
     ambiguous: tuple[MatchGroup, ...] = ()
     only_ours: tuple[int, ...] = ()
     only_theirs: tuple[int, ...] = ()
+
+    @property
+    def seen(self) -> str:
+        """The matched pairs as a person names them who has seen them: a short digest."""
+        return hashlib.sha256(repr(self.matched).encode()).hexdigest()[:16]
+
+    def choices(self) -> dict[int, tuple[int, ...]]:
+        """Return for each ambiguous row of ours those of theirs that it may be, in order."""
+        return {mine: group.theirs for group in self.ambiguous for mine in group.ours}
 
 
 def match(ours: Keyed, theirs: Keyed) -> Matching:

@@ -228,10 +228,11 @@ class Property(DueModel):
                 name="property_fed",
                 condition=Q(fed_by__isnull=False),
             ),
-            # Matching: what is only here, and the platform's properties that no feed has, by key.
+            # Matching: what is only here, and the platform's properties that no feed has. They hold
+            # all that a matching reads, so that it reads no wide row.
             models.Index(
                 fields=[
-                    *("workspace", "address_key", "unit_key", "is24_key"),
+                    *("workspace", "platform_id", *COLUMNS.values()),
                     *("object_reference_id", "none_there", "id"),
                 ],
                 name="property_only_here",
@@ -239,11 +240,15 @@ class Property(DueModel):
             ),
             *(
                 models.Index(
-                    fields=["workspace", column, "id"],
+                    fields=["workspace", "fed_by", column, "platform_id", *more, "id"],
                     name=f"property_{column}",
-                    condition=UNFED & Q(**{f"{column}__isnull": False}),
+                    condition=UNFED,
                 )
-                for column in COLUMNS.values()
+                for column, *more in (
+                    ("is24_key", "object_reference_id"),
+                    ("unit_key",),
+                    ("address_key",),
+                )
             ),
         ]
 

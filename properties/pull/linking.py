@@ -7,7 +7,9 @@ it, and that row is removed. So the constraints of the table, one row for each r
 each platform id, make sure that nothing is linked twice (decision 28).
 """
 
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +23,7 @@ from crm_sync.models import Workspace
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
-from properties.domain import field_history
+from properties.domain import candidates, field_history
 from properties.domain.candidates import only_here, only_there
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import BatchEdit, Change, Property
@@ -81,6 +83,22 @@ def link(workspace_id: int, ours: int, theirs: int, by: Linking) -> LinkOutcome:
         return LinkOutcome.BUSY
     doorbell.ring(QUEUE, workspace_id)
     return LinkOutcome.LINKED
+
+
+def link_all(
+    workspace_id: int, pairs: Iterable[tuple[int, int]], by: Linking, *, until: float
+) -> Counter[LinkOutcome]:
+    """Link pairs until a time of the monotonic clock, at least one; return their outcomes.
+
+    What is left is still matched, so that a repetition goes on with it.
+    """
+    counts: Counter[LinkOutcome] = Counter()
+    for ours, theirs in pairs:
+        counts[link(workspace_id, ours, theirs, by)] += 1
+        if time.monotonic() >= until:
+            break
+    candidates.wake(workspace_id, now=by.now)
+    return counts
 
 
 def _link(here: Property, there: Property, by: Linking) -> None:
