@@ -57,6 +57,6 @@ class PropertiesConfig(AppConfig):
                 ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
-                attention=[source_state.attention, tiles.swept, tiles.attention],
+                attention=[source_state.attention, tiles.swept, tiles.to_match, tiles.attention],
             )
         )

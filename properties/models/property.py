@@ -64,6 +64,11 @@ OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=T
 # The platform has it, and no feed names it: what is only here may be the same property.
 UNFED = Q(platform_id__isnull=False, fed_by__isnull=True)
 
+# It is not created before a person has matched it, since the platform may have it (I36).
+TO_MATCH = Q(
+    platform_id__isnull=True, due_at__isnull=False, wait_reason=WaitReason.MATCH, lease_token=None
+)
+
 # A row that only waits for its verifying read (I3) has nothing to send. No part of this is ever
 # NULL, so that its negation means the same in SQL and in Python.
 TO_SEND = Q(due_at__isnull=False) & ~Q(verify_at__isnull=False, due_at=models.F("verify_at"))

@@ -1,12 +1,15 @@
 """Two rows become one: what the CRM brings, and what the platform already has (I36)."""
 
+import random
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
+from crm_sync import hooks
 from crm_sync.models import Workspace, hold
+from crm_sync.work import turn
 from orders.models import Order, Placement
 from properties.domain import candidates
 from properties.domain.editing import create, due_now, edit
@@ -19,7 +22,10 @@ from properties.models.property import SyncState, WaitReason
 from properties.pull import linking
 from properties.pull.linking import Linking, LinkOutcome, link
 from properties.pull.walk import pull
+from tests.conftest import PLATFORM as PLATFORM_ADDRESS
+from tests.platforms import Between
 from tests.properties.test_pull import put
+from tests.together import together
 
 Policy = Workspace.ConflictPolicy
 ASK, CRM, PLATFORM = Policy.ASK, Policy.CRM_WINS, Policy.PLATFORM_WINS
@@ -313,6 +319,75 @@ def test_a_row_that_is_edited_during_the_link_is_not_linked_and_no_edit_is_lost(
     monkeypatch.setattr(linking, "only_there", edited_before)
     assert link(workspace.pk, rows["ours"].pk, rows["theirs"].pk, by()) == BUSY
     assert Property.objects.get(pk=rows["ours"].pk).desired["title"] == "x"
+
+
+@pytest.mark.rule("I4", "I36")
+def test_a_link_while_their_row_is_being_pushed_loses_neither_side(
+    box, workspace, here, there, drain_all
+):
+    theirs = there(1, **home(), title="By hand")
+    ours = here("CRM-1", **home(), floor=4)
+    between, outcomes = Between(box, PLATFORM_ADDRESS), []
+
+    def link_it(environ) -> None:
+        if environ["REQUEST_METHOD"] == "PATCH" and not outcomes:
+            outcomes.append(link(workspace.pk, ours.pk, theirs.pk, by(CRM)))
+
+    for moment in ("before", "after"):
+        setattr(between, moment, link_it)
+    edit(theirs, {"title": "Edited here"}, origin="ADMIN", now=now())
+    drain_all()
+    (remote,) = box.workspace.properties.values()
+    assert (outcomes, remote["title"], remote["floor"]) == ([LINKED], "Edited here", 4)
+    assert remote["objectReferenceId"] == "CRM-1"
+    row = Property.objects.get()
+    assert (row.due_at, row.problem, row.object_reference_id) == (None, {}, "CRM-1")
+
+
+@pytest.mark.rule("I8", "I36")
+def test_a_row_that_is_being_created_at_this_moment_is_not_linked(
+    box, workspace, here, there, drain_all
+):
+    theirs = there(1, title="Not like it")
+    between, outcomes = Between(box, PLATFORM_ADDRESS), []
+
+    def link_it(environ) -> None:
+        if environ["REQUEST_METHOD"] == "POST":
+            key = Property.objects.get(object_reference_id="CRM-1").pk
+            outcomes.append(link(workspace.pk, key, theirs.pk, by(CRM)))
+
+    between.before = link_it
+    row = here("CRM-1", **home())
+    assert (outcomes, row.platform_id is not None) == ([BUSY], True)
+    assert link(workspace.pk, row.pk, theirs.pk, by(CRM)) == CHANGED
+
+
+@pytest.mark.rule("I36")
+@pytest.mark.django_db(transaction=True)
+def test_of_people_who_link_at_the_same_moment_one_wins_and_all_is_there_once(workspace, box):
+    box.workspace.properties.clear()
+    for number in (1, 2):
+        put(box, number, **home())
+    list(pull(workspace))
+    due_now(Property.objects.all())
+    turn.take(hooks.queue("properties"), workspace.pk, seconds=20.0)
+    theirs = list(Property.objects.order_by("pk").values_list("pk", flat=True))
+    made = [NewProperty(f"CRM-{number}", home()) for number in (1, 2)]
+    create_all(workspace, made, origin="FEED", now=now())
+    ours = list(Property.objects.filter(platform_id=None).values_list("pk", flat=True))
+    pairs = [(a, b) for a in ours for b in theirs]
+
+    def link_one() -> list[LinkOutcome]:
+        mine = random.sample(pairs, len(pairs))
+        return [link(workspace.pk, *pair, by(CRM)) for pair in mine]
+
+    found = [one for each in together(link_one) for one in each]
+    assert found.count(LINKED) == 2
+    rows = Property.objects.values_list("object_reference_id", "platform_id")
+    assert sorted(rows) == sorted(
+        zip(("CRM-1", "CRM-2"), sorted({"90001", "90002"}), strict=True)
+    ) or sorted(rows) == [("CRM-1", "90002"), ("CRM-2", "90001")]
+    assert Change.objects.filter(path="objectReferenceId").count() == 2
 
 
 # --- a property that the platform renames, refuses or lost

@@ -1,6 +1,7 @@
 """The tab Match: what it shows, what its buttons do, who may press them (I36, S17)."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -10,10 +11,12 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace, hold
 from properties.domain.editing import create
+from properties.imports.upload import release
 from properties.merge import leaves
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from tests.crm_sync.admin_pages import queries_of
+from tests.properties.uploaded import counts, fresh, rows, upload, work
 
 pytestmark = pytest.mark.django_db
 
@@ -225,3 +228,36 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(main, boss):
     assert queries_of(boss, address(main)) == few
     page = boss.get(address(main))
     assert (len(page.context["rows"]), "page=2" in page.content.decode()) == (50, True)
+
+
+# --- where people are told
+
+
+def test_the_page_of_an_import_and_the_overview_lead_to_the_tab(main, boss, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    theirs(main, 1, **home(1))
+    user = User.objects.get(is_superuser=True)
+    lines = ["objectReferenceId,address.street,address.streetNumber,address.postalCode"]
+    lines = [f"{lines[0]},numberOfRooms", "CRM-1,Seestr.,1,8002,3.5", "CRM-2,Seestr.,2,8002,3.5"]
+    row = upload(main, user, "\n".join(lines).encode())
+    work(row)
+    tab = f'href="/admin/properties/property/match/{main.pk}/"'
+    page = f"/admin/properties/import/{row.pk}/change/"
+    text = boss.get(page).content.decode()
+    assert "1 new record looks like a property that the platform has already." in text
+    assert "The platform may have these: they are created only after you have matched" in text
+    assert ("like P-1 there" in text, tab in text) == (True, True)
+    release(rows(row), actor=user, now=now())
+    while fresh(row).state == "RUNNING":
+        work(row)
+    assert (counts(fresh(row).report), fresh(row).report["doubles"]) == (
+        (2, 0, 0, 0),
+        [["CRM-1", "P-1"]],
+    )
+    assert tab in boss.get(page).content.decode()
+    Property.objects.filter(object_reference_id="CRM-1").update(
+        wait_reason="MATCH", due_at=now() + timedelta(hours=1)
+    )
+    text = boss.get("/admin/").content.decode()
+    assert "1 new here, and the platform may have them already" in text
+    assert tab in text

@@ -10,6 +10,7 @@ from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of
+from properties.admin.property.match_page import match_address
 from properties.domain.change_selection import ChangeSelection
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
 from properties.models import Change, Import
@@ -87,6 +88,8 @@ def import_page(
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary),
+        "doubles": count(summary, "doubles"),
+        "match": match_address(row.workspace_id),
         "columns": columns_part(row, may_map=may_map),
         "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page),
@@ -169,6 +172,11 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
                 (position, reference or "no reference", "; ".join(map(sentence, reasons)))
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
             ],
+        ),
+        (
+            "doubles",
+            "The platform may have these: they are created only after you have matched them",
+            [(ref, "", f"like {other} there") for ref, other in summary.get("doubles", [])],
         ),
         ("new", "New", [(ref, "", "") for ref in summary.get("new", [])]),
         (
