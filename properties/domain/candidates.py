@@ -1,7 +1,7 @@
 """What could be the same property: the rows that are only here, and those only the platform made.
 
 A property of the platform is a candidate until the CRM knows it: no feed, no person and no program
-of ours has created it, and it was not linked (`properties.pull.linking`).
+of ours has given it its reference, by a creation, an edit or a link (`properties.pull.linking`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from crm_sync.work.doorbell import doorbell
-from properties.domain.editing import QUEUE
+from properties.domain.editing import QUEUE, REFERENCE
 from properties.domain.matching import Keyed, Matching, match
 from properties.match_keys import Criterion, reference_key
 from properties.models import Change, Property
@@ -19,6 +19,7 @@ from properties.models.match_columns import COLUMNS
 from properties.models.property import UNFED, WaitReason
 
 # Strongest first: the first criterion that names a double is the reason that people read.
+_NAMING = (Change.CREATION, REFERENCE)  # fields of a change that gives a property its reference
 STRENGTH = (Criterion.UNIT, Criterion.IS24, Criterion.ADDRESS)
 
 
@@ -30,9 +31,9 @@ def only_here(workspace_id: int) -> QuerySet[Property]:
 
 def only_there(workspace_id: int) -> QuerySet[Property]:
     """Return the properties of the platform that the CRM does not know yet."""
-    ours = Change.objects.filter(real_estate_property=OuterRef("pk"), path=Change.CREATION)
+    named = Change.objects.filter(real_estate_property=OuterRef("pk"), path__in=_NAMING)
     mine = Property.objects.filter(UNFED, workspace=workspace_id)
-    return mine.filter(~Exists(ours.exclude(origin=Origin.PLATFORM)))
+    return mine.filter(~Exists(named.exclude(origin=Origin.PLATFORM)))
 
 
 def matching(workspace_id: int, criterion: Criterion) -> Matching:

@@ -115,13 +115,13 @@ def test_the_pairs_that_were_seen_are_linked_and_none_that_was_not(main, four, b
     seen = page.context["seen"]
     posted = {"step": "link", "seen": seen, "policy": "crm_wins"}
     page = boss.post(address(main), posted, follow=True)
-    assert "Linked by Address with rooms: 2 properties." in page.content.decode()
+    assert "Linked by address with rooms: 2 properties." in page.content.decode()
     assert names() == {
         *(("CRM-1", "1"), ("CRM-6", "6"), ("CRM-2", None), ("P-2", "2"), ("P-3", "3")),
         *(("CRM-4", None), ("P-5", "5")),
     }
     assert not Property.objects.filter(pk=late.pk).exists()
-    assert LogEntry.objects.get().change_message == "Linked by Address with rooms: 2 properties."
+    assert LogEntry.objects.get().change_message == "Linked by address with rooms: 2 properties."
     page = boss.post(address(main), posted, follow=True)
     assert "The pairs have changed since" in page.content.decode()
     assert not Conflict.objects.filter(decision="").exists()

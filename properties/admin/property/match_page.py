@@ -36,10 +36,10 @@ FEW = 20  # rows of theirs that a choice offers
 SECONDS = 2.0  # of work in one request; then the person presses once more
 
 CRITERIA = {
-    Criterion.ADDRESS: "Address with rooms",
+    Criterion.ADDRESS: "address with rooms",
     Criterion.UNIT: "EGID and EWID",
     Criterion.IS24: "is24 id",
-    Criterion.REFERENCE: "Reference",
+    Criterion.REFERENCE: "reference",
 }
 NONE, LATER = "none", ""
 Policy = Workspace.ConflictPolicy
@@ -72,7 +72,8 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     context = {
         "title": f"Match the properties of {workspace.slug}",
         "criteria": [
-            (text, _address(workspace_id, one), one == criterion) for one, text in CRITERIA.items()
+            (f"By {text}", _address(workspace_id, one), one == criterion)
+            for one, text in CRITERIA.items()
         ],
         "tiles": [
             (title, len(parts[name]), tone, _address(workspace_id, criterion, name), name == show)
