@@ -36,6 +36,12 @@ def only_there(workspace_id: int) -> QuerySet[Property]:
     return mine.filter(~Exists(named.exclude(origin=Origin.PLATFORM)))
 
 
+def unread(workspace_id: int) -> QuerySet[Property]:
+    """Return the properties of the platform whose values are not known yet, so they have no key."""
+    without = dict.fromkeys(COLUMNS.values())
+    return Property.objects.filter(UNFED, workspace=workspace_id, read_at=None, **without)
+
+
 def matching(workspace_id: int, criterion: Criterion) -> Matching:
     """Return the pairs by a criterion. A row that a person has set apart matches nothing."""
     column = COLUMNS.get(criterion, "object_reference_id")

@@ -11,6 +11,7 @@ from crm_sync import hooks
 from crm_sync.models import Workspace, hold
 from crm_sync.work import turn
 from orders.models import Order, Placement
+from orders.placing.transitions import waits_for_push
 from properties.domain import candidates
 from properties.domain.editing import create, due_now, edit
 from properties.imports.bulk_create import NewProperty, create_all
@@ -130,6 +131,15 @@ def test_a_property_that_the_platform_had_before_the_import_was_read_is_seen_lat
     drain_all()
     row.refresh_from_db()
     assert row.wait_reason == WaitReason.MATCH
+
+
+def test_an_order_for_it_says_what_it_waits_for(box, here, there):
+    there(1, **home())
+    row = here("CRM-1", **home())
+    step = waits_for_push(Placement.State.CONFIRMED, row, now=now())
+    assert step.columns["problem"] == (
+        "The platform may have its property already: match it first."
+    )
 
 
 # --- the link

@@ -28,7 +28,6 @@ from properties.domain import candidates, headline
 from properties.domain.matching import Matching
 from properties.match_keys import Criterion
 from properties.models import Property
-from properties.models.property import UNFED
 from properties.pull.linking import Linking, LinkOutcome, link_all
 
 PER_PAGE = 50
@@ -68,7 +67,7 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     parts = _parts(found)
     show = request.GET.get("show", "")
     show = show if show in parts else next((name for name, rows in parts.items() if rows), "")
-    unread = Property.objects.filter(UNFED, workspace=workspace_id, read_at=None).count()
+    unread = candidates.unread(workspace_id).count()
     context = {
         "title": f"Match the properties of {workspace.slug}",
         "criteria": [
