@@ -37,7 +37,7 @@ _REVISIONS: tuple[tuple[type[models.Model], str], ...] = (
     (BatchEdit, "revision"),
     (BatchEdit, "undo_revision"),
 )
-FEED_MEMORY = ("fed", "fed_digest", "fed_by", "leftover")
+FEED_MEMORY = ("fed", "fed_digest", "fed_by")
 
 
 class LinkOutcome(StrEnum):
@@ -124,6 +124,7 @@ def _link(here: Property, there: Property, by: Linking) -> None:
         "due_at": by.now,
         "is_urgent": True,
         **{name: getattr(here, name) for name in FEED_MEMORY},
+        "leftover": {**there.leftover, **here.leftover},
     }
     mine = Property.objects.filter(UNFED, pk=there.pk, revision=there.revision)
     if not mine.update(**with_derived(there, columns), revision=revision + 1):

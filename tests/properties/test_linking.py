@@ -12,7 +12,8 @@ from crm_sync.models import Workspace, hold
 from crm_sync.work import turn
 from orders.models import Order, Placement
 from orders.placing.transitions import waits_for_push
-from properties.domain import candidates
+from properties.domain import candidates, undo_steps
+from properties.domain.change_selection import ChangeSelection
 from properties.domain.editing import create, due_now, edit
 from properties.imports.bulk_create import NewProperty, create_all
 from properties.imports.engine import import_feed
@@ -458,6 +459,23 @@ def test_after_the_link_the_next_feed_finds_the_row_and_creates_nothing(
     drain_all()
     (remote,) = box.workspace.properties.values()
     assert (remote["title"], remote["objectReferenceId"]) == ("From the feed", "CRM-1")
+
+
+@pytest.mark.rule("I35", "I36")
+def test_an_import_that_is_taken_back_after_the_link_removes_nothing_there(
+    box, workspace, there, drain_all, tmp_path
+):
+    theirs = there(1, **home(1))
+    Property.objects.update(leftover={"old": "kept"})
+    load(workspace, feed(tmp_path, "CRM-1"), cause="import:7")
+    ours = Property.objects.get(object_reference_id="CRM-1")
+    Property.objects.filter(pk=ours.pk).update(leftover={"new": "kept, too"})
+    assert link(workspace.pk, ours.pk, theirs.pk, by(CRM)) == LINKED
+    assert Property.objects.get().leftover == {"old": "kept", "new": "kept, too"}
+    plan = undo_steps.preview(ChangeSelection(workspace=workspace.pk, cause="import:7"))
+    ((row, step),) = plan.steps
+    assert (row.pk, step.removes, plan.removed, plan.fields) == (theirs.pk, False, 0, 0)
+    assert [part.reason for part in step.kept] == ["THERE"]
 
 
 @pytest.mark.rule("I36")
