@@ -251,6 +251,16 @@ class HeadFact:
 
 
 @dataclass(frozen=True)
+class WorkspaceTab:
+    """One more tab of a workspace."""
+
+    title: str
+    page: str  # the name of its address, which takes the key of the workspace
+    permission: str
+    hint: str  # what a person does there before watch only ends, as a whole sentence
+
+
+@dataclass(frozen=True)
 class PropertyAction:
     """An action on chosen properties, in their list and on the page of one property."""
 
@@ -322,6 +332,7 @@ class AppHooks:
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_facts: Sequence[Callable[[Any, datetime], list[HeadFact]]] = ()
     property_actions: Sequence[PropertyAction] = ()
+    workspace_tabs: Sequence[WorkspaceTab] = ()
     property_pictures: Sequence[PropertyPictures] = ()
     property_filters: Sequence[PropertyFilter] = ()
     api_scopes: Sequence[Scope] = ()

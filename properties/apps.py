@@ -11,7 +11,7 @@ class PropertiesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the hooks of this app. They need the models, which are ready only now."""
-        from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
+        from crm_sync.hooks import AppHooks, Scope, WorkspaceTab, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
         from properties.admin import tiles  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
@@ -47,8 +47,16 @@ class PropertiesConfig(AppConfig):
                     Scope("properties:read", "Read properties, their state and history"),
                     Scope("properties:write", "Create and change properties"),
                 ],
+                workspace_tabs=[
+                    WorkspaceTab(
+                        "Match",
+                        "admin:properties_property_match",
+                        "properties.view_property",
+                        "Say first which of them the platform has already.",
+                    )
+                ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
-                attention=[source_state.attention, tiles.swept, tiles.attention],
+                attention=[source_state.attention, tiles.swept, tiles.to_match, tiles.attention],
             )
         )

@@ -67,6 +67,10 @@ CONNECTED = (
     "test_a_workspace_is_connected_after_the_platform_was_asked",
 )
 ELSEWHERE = {
+    "properties_property_match": (
+        "properties/test_match_page.py",
+        "test_the_pairs_that_were_seen_are_linked_and_none_that_was_not",
+    ),
     "/admin/properties/property/changes/undo/": (
         "properties/test_admin_changes.py",
         "test_looking_at_the_undo_changes_nothing_and_confirming_it_restores",

@@ -30,6 +30,8 @@ JOB = "tests/properties/test_imports_job.py"
 KEPT = "tests/properties/test_imports_kept.py"
 MACHINE = "tests/properties/test_push_machine.py"
 MARKUP = "tests/properties/test_input_markup.py"
+MATCHING = "tests/properties/test_matching_laws.py"
+MATCH_PAGE = "tests/properties/test_match_page.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
 OUTAGE = "tests/properties/test_outage.py"
 OUTGOING = "tests/crm_sync/test_outgoing.py"
@@ -50,6 +52,7 @@ TURN = "tests/crm_sync/test_turn.py"
 TURN_LAWS = "tests/journeys/test_turn_laws.py"
 SECURITY = "tests/test_security.py"
 LOOKALIKES = "tests/properties/feeds/test_lookalikes.py"
+LINKING = "tests/properties/test_linking.py"
 LOGINS = "tests/crm_sync/test_login.py"
 OWN_PASSWORD = "tests/crm_sync/test_own_password.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
@@ -1406,6 +1409,102 @@ MUTANTS = (
         "escape(str(part))",
         "str(part)",
         (f"{MARKUP}::test_an_element_escapes_all_that_is_no_html",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "what the platform may have is created (I36)",
+        "properties/push/push.py",
+        "_Push._create",
+        "double_of(self.row)",
+        "False",
+        (LINKING,),
+    ),
+    Mutant(
+        "what a person has set apart waits for ever (I36)",
+        "properties/domain/candidates.py",
+        "double_of",
+        "row.none_there",
+        "False",
+        (LINKING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "what ours created is a double of what comes next (I36)",
+        "properties/domain/candidates.py",
+        "only_there",
+        "~Exists(A)",
+        "Exists(Property.objects.all())",
+        (LINKING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a row that a worker has is linked (I36)",
+        "properties/pull/linking.py",
+        "_link",
+        "free.filter(create_sent_at=None, lease_token=None, inflight={})",
+        "free",
+        (LINKING,),
+    ),
+    Mutant(
+        "a link writes over what changed in between (I36)",
+        "properties/pull/linking.py",
+        "_link",
+        "Property.objects.filter(UNFED, pk=there.pk, revision=there.revision)",
+        "Property.objects.filter(UNFED, pk=there.pk)",
+        (LINKING,),
+    ),
+    Mutant(
+        "an edit that was not sent is lost by a link (I1, I36)",
+        "properties/pull/linking.py",
+        "_wanted",
+        "_unsent(there)[0]",
+        "{}",
+        (LINKING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a link overwrites the platform's value silently (I4, I36)",
+        "properties/pull/linking.py",
+        "_seen",
+        "{REFERENCE: A}",
+        "{**merge.leaves(there.observed)}",
+        (LINKING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the history of a linked row names edits of the other one (I36)",
+        "properties/pull/linking.py",
+        "_move",
+        "F(column) + there.revision",
+        "F(column)",
+        (LINKING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a key that one side has twice is a pair (I36)",
+        "properties/domain/matching.py",
+        "match",
+        "len(mine) == len(found) == 1",
+        "True",
+        (MATCHING,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "pairs are linked that nobody has seen (I36)",
+        "properties/admin/property/match_page.py",
+        "_act",
+        'posted.get("seen") == found.seen',
+        "True",
+        (MATCH_PAGE,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a choice that was not offered is linked (I36)",
+        "properties/admin/property/match_page.py",
+        "_decide",
+        "theirs in choices.get(A, ())",
+        "True",
+        (MATCH_PAGE,),
         (SQLITE,),
     ),
 )

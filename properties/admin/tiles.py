@@ -12,16 +12,18 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import span
+from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck, Property
-from properties.models.property import OUT_OF_STEP, SyncState
+from properties.models.property import OUT_OF_STEP, TO_MATCH, SyncState
 
 HINTS = {
     SyncState.IN_SYNC: "both sides said the same when last read",
     SyncState.PENDING: "on their way",
     SyncState.HELD: "sent once it is resumed",
+    SyncState.TO_MATCH: "the platform may have it already",
     SyncState.NEVER_PUSHED: "not on the platform yet",
     SyncState.CONFLICT: "both sides changed a field",
     SyncState.REFUSED: "the platform refused a field",
@@ -128,6 +130,23 @@ def attention(person: Person, now: datetime) -> list[Attention]:
             next_try=moment(row.due_at, now) if row.due_at else "With the next edit",
         )
         for row in waiting
+    ]
+
+
+def to_match(person: Person, now: datetime) -> list[Attention]:
+    """Return the workspaces with properties that wait to be matched (I36)."""
+    waiting = within(person, Property.objects.filter(OUT_OF_STEP, TO_MATCH))
+    counts = waiting.order_by().values("workspace", "workspace__slug").annotate(count=Count("pk"))
+    return [
+        Attention(
+            badge("To be matched", "warning"),
+            f"{one['count']:,} new here, and the platform may have them already",
+            one["workspace__slug"],
+            link=match_address(one["workspace"]),
+            remedy="Say which of them the platform has",
+            act="Match",
+        )
+        for one in counts.order_by("workspace__slug")[:NEWEST]
     ]
 
 

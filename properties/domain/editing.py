@@ -33,7 +33,7 @@ from properties.domain import field_history, unsayable
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
-from properties.models.property import ProblemKind, with_problem, with_search, without_problems
+from properties.models.property import ProblemKind, with_derived, with_problem, without_problems
 
 ConflictPolicy = Workspace.ConflictPolicy
 
@@ -125,7 +125,7 @@ def _write(
     first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
     with transaction.atomic():
         done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
-            **with_search(property_, {"desired": merge.changed(property_.desired, real)}),
+            **with_derived(property_, {"desired": merge.changed(property_.desired, real)}),
             revision=property_.revision + 1,
             problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
             due_at=by["now"],

@@ -2,7 +2,8 @@
 
 Only `editing.edit` and the merge may write `desired`. A write that bypasses them
 (`QuerySet.update`, a fixture, SQL) makes no row due and would never reach the platform. The sweep
-finds it. It also writes the words of the search again where they are not those of the row.
+finds it. It also writes the words of the search and the keys of a match again where they are not
+those of the row.
 """
 
 import logging
@@ -18,12 +19,13 @@ from crm_sync.models import Workspace
 from properties.drift.comparison import forgotten, idle, make_due
 from properties.drift.findings import NAMED, DriftVerdict, by_count, entry
 from properties.models import DriftCheck, Property
+from properties.models.match_columns import MAKERS, keys_of
 from properties.models.search_column import SOURCES, text_of
 
 log = logging.getLogger(__name__)
 
 CHUNK = 200  # rows held in memory
-READ = ("pk", *SOURCES, "search", "revision", "observed", "inflight", "problem")
+READ = ("pk", *SOURCES, "search", *MAKERS, "revision", "observed", "inflight", "problem")
 
 
 def sweep(
@@ -75,8 +77,8 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
             return
         make_due(workspace, [row.pk for row in found], now=now)
         for row in rows_read:
-            if (text := text_of(row)) != row.search:
-                mine.filter(pk=row.pk, revision=row.revision).update(search=text)
+            if stale := _stale(row):
+                mine.filter(pk=row.pk, revision=row.revision).update(**stale)
     if found:
         log.warning(
             "%s: found %d that differed though nothing had made them due; due now: %s",
@@ -84,3 +86,9 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
             len(found),
             ", ".join(str(row) for row in list(found)[:NAMED]),
         )
+
+
+def _stale(row: Property) -> dict[str, str | None]:
+    """Return the derived columns that are not those of the document, with their right value."""
+    right = {"search": text_of(row), **keys_of(row.desired)}
+    return {name: value for name, value in right.items() if getattr(row, name) != value}

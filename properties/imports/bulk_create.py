@@ -20,6 +20,7 @@ from properties.domain import editing
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
+from properties.models.match_columns import keys_of
 from properties.models.search_column import stored
 from properties.search_text import search_text
 
@@ -82,6 +83,7 @@ def _columns(new: NewProperty) -> dict[str, Any]:
         "object_reference_id": new.reference,
         "desired": document,
         "search": stored(search_text(document, new.reference)),
+        **keys_of(document),
         **new.columns,
     }
 

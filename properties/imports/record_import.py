@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.catalog import FieldFault, equal
+from properties.domain import candidates
 from properties.domain.difference import short
 from properties.domain.editing import Invalid, Outdated, edit, faults
 from properties.domain.headline import headline
@@ -25,6 +26,7 @@ from properties.imports.report import ImportReport
 from properties.merge import Leaves, document, leaves
 from properties.models import Change, Property
 from properties.models.change import Origin
+from properties.models.match_columns import keys_of
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,22 @@ class RecordImport:
             else:
                 good.append(one)
         before = self._report.new.count
+        self._note_doubles(good)
         if good:
             self._make(good)
         if before < bulk_create.ENOUGH and not self._dry_run:
             bulk_create.analyze(self._report.new.count)
         for _ in items:
             yield self._report
+
+    def _note_doubles(self, items: list[_Item]) -> None:
+        """Report the new records that the platform may have: they are matched first (I36)."""
+        keys = [keys_of(document(item.alone)) for item in items]
+        there = candidates.known_there(self._workspace.pk, keys)
+        for item, own in zip(items, keys, strict=True):
+            found = next((there[one] for one in own.items() if one in there), None)
+            if found is not None:
+                self._report.doubles.add((item.record.reference, found))
 
     @property
     def _rows(self) -> QuerySet[Property]:
@@ -208,6 +220,9 @@ class RecordImport:
                 self._revise_as_read(row, item)
             except Outdated:
                 self._unseen |= self._changed_since([row])
+            except Property.DoesNotExist:  # it was linked, and is another row now
+                self._make([item])
+                return
             else:
                 return
 
@@ -224,8 +239,8 @@ class RecordImport:
             elif changed or memory:
                 with transaction.atomic():
                     edit(row, changes, revision=row.revision, **self._by)
-                    if memory:
-                        self._rows.filter(pk=row.pk).update(**memory)
+                    if memory and not self._rows.filter(pk=row.pk).update(**memory):
+                        raise Property.DoesNotExist
         except Invalid as error:
             self._refuse(item, error.faults)
             return

@@ -18,7 +18,7 @@ KEPT_REFUSED = 1_000
 T = TypeVar("T")
 Summary = dict[str, Any]
 OUTCOMES = ("new", "changed", "unchanged", "refused")
-COUNTED = (*OUTCOMES, "aside", "warned")
+COUNTED = (*OUTCOMES, "aside", "warned", "doubles")
 OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
 FIELDS = 20  # names of one record
 DIFFERENCES = 2_000  # differences of all records; later records have only their number
@@ -55,6 +55,7 @@ class ImportReport:
         headlines: reference to address or title of the first new properties.
         aside: references, each with the values without a field by their names.
         warned: references, each with warnings about invalid values and contacts.
+        doubles: references of new records, each with the property of the platform that it may be.
         warnings: the warnings about the file.
         heading: the header of a foreign table.
         missing: all properties that the feed lacks.
@@ -74,6 +75,7 @@ class ImportReport:
     headlines: dict[str, str] = field(default_factory=dict)
     aside: Excerpt[tuple[str, dict[str, Any]]] = field(default_factory=Excerpt)
     warned: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
+    doubles: Excerpt[tuple[str, str]] = field(default_factory=Excerpt)
     warnings: list[str] = field(default_factory=list)
     heading: Heading | None = None
     missing: list[str] = field(default_factory=list)
@@ -108,6 +110,7 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         - "headlines": reference to address or title of new properties.
         - "aside": [reference, [name, value] …]; of an earlier version [reference, names].
         - "warned": [reference, texts].
+        - "doubles": [reference, the property of the platform that it may be].
         - "warnings": texts about the file.
         - "heading": [sheet, row, [name, read as, may be] …] of a foreign table.
         - "profile", "seen_at", "beside": the profile of the preview, its start, and a text about
@@ -131,6 +134,7 @@ def added(summary: Summary, report: ImportReport) -> Summary:
             [reference, [_text(text) for text in texts[:REASONS]]]
             for reference, texts in report.warned.first
         ],
+        "doubles": [[reference, _text(other)] for reference, other in report.doubles.first],
         "refused": refused,
     }
     limits = {"refused": KEPT_REFUSED, "differences": RECORDS}

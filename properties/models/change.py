@@ -29,6 +29,7 @@ class Cause(StrEnum):
     IMPORT = "import"
     UNDO = "undo"
     BATCH = "batch"
+    MATCH = "match"
 
     def of(self, key: int) -> str:
         """Return the cause of a change by the key of the row that made it."""

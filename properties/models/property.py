@@ -15,6 +15,7 @@ from crm_sync.models.problem import ProblemField
 from crm_sync.platform.errors import Problem
 from properties.catalog.enums import OFFER_TYPES
 from properties.models.documents import NumberAt, are_objects
+from properties.models.match_columns import COLUMNS, MatchField, keys_of
 from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
 
 
@@ -25,6 +26,7 @@ class SyncState(models.TextChoices):
     NEVER_PUSHED = "NEVER_PUSHED", "Not sent yet"
     PENDING = "PENDING", "Pending"
     HELD = "HELD", "Held by a person"
+    TO_MATCH = "TO_MATCH", "To be matched"
     PUSHING = "PUSHING", "Being sent"
     CONFLICT = "CONFLICT", "Conflict"
     REFUSED = "REFUSED", "Refused"
@@ -54,11 +56,20 @@ class WaitReason(models.TextChoices):
     PAUSE = "PAUSE", "the workspace is paused"
     HELD = "HELD", "a person holds pushes of the workspace"
     FAILURE = "FAILURE", "the last attempt failed"
+    MATCH = "MATCH", "the platform may have it already: match it first"
 
 
 # Each row whose state is not IN_SYNC.
 OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=True)
 
+
+# The platform has it, and no feed names it: what is only here may be the same property.
+UNFED = Q(platform_id__isnull=False, fed_by__isnull=True)
+
+# It is not created before a person has matched it, since the platform may have it (I36).
+TO_MATCH = Q(
+    platform_id__isnull=True, due_at__isnull=False, wait_reason=WaitReason.MATCH, lease_token=None
+)
 
 # A row that only waits for its verifying read (I3) has nothing to send. No part of this is ever
 # NULL, so that its negation means the same in SQL and in Python.
@@ -79,6 +90,7 @@ def _states(now: datetime) -> tuple[tuple[Q, SyncState], ...]:
         (Q(problem__has_key=ProblemKind.REFUSED.value), SyncState.REFUSED),
         (is_due & leased(now), SyncState.PUSHING),
         (TO_SEND & Q(wait_reason=WaitReason.HELD, due_at__gt=now), SyncState.HELD),
+        (TO_SEND & is_new & Q(wait_reason=WaitReason.MATCH, due_at__gt=now), SyncState.TO_MATCH),
         (is_due & is_new, SyncState.NEVER_PUSHED),
         (TO_SEND, SyncState.PENDING),
         (Q(problem__has_key=ProblemKind.DIFFERS.value), SyncState.DIFFERS),
@@ -196,8 +208,15 @@ class Property(DueModel):
         db_persist=True,
     )
 
-    # The words by which people find it. `with_search` writes it beside `desired`.
+    # The words by which people find it. `with_derived` writes it and the keys beside `desired`.
     search = SearchField(default="", db_default="", editable=False)
+
+    # The keys by which it is matched with a property of the platform, before it is created there.
+    is24_key = MatchField()
+    unit_key = MatchField()
+    address_key = MatchField()
+    # A person has seen that none of the platform's properties is this one.
+    none_there = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects = PropertyQuerySet.as_manager()
 
@@ -256,6 +275,28 @@ class Property(DueModel):
                 fields=["workspace", "fed_by", "object_reference_id", "fed_digest"],
                 name="property_fed",
                 condition=Q(fed_by__isnull=False),
+            ),
+            # Matching: what is only here, and the platform's properties that no feed has. They hold
+            # all that a matching reads, so that it reads no wide row.
+            models.Index(
+                fields=[
+                    *("workspace", "platform_id", *COLUMNS.values()),
+                    *("object_reference_id", "none_there", "id"),
+                ],
+                name="property_only_here",
+                condition=Q(platform_id__isnull=True),
+            ),
+            *(
+                models.Index(
+                    fields=["workspace", "fed_by", column, "platform_id", *more, "id"],
+                    name=f"property_{column}",
+                    condition=UNFED,
+                )
+                for column, *more in (
+                    ("is24_key", "object_reference_id"),
+                    ("unit_key",),
+                    ("address_key",),
+                )
             ),
         ]
 
@@ -320,11 +361,12 @@ def _compares(row: Property, lookup: str, wanted: Any) -> bool:
     raise ValueError(f"the table of states has a lookup that is not known here: {lookup}")
 
 
-def with_search(row: Property, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the words of a search to the columns that an UPDATE of this row sets."""
+def with_derived(row: Property, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the words of a search and the keys of a match to the columns that an UPDATE sets."""
     if SOURCES.isdisjoint(columns):
         return dict(columns)
-    return {**columns, "search": text_of(row, **columns)}
+    keys = keys_of(columns["desired"]) if "desired" in columns else {}
+    return {**columns, "search": text_of(row, **columns), **keys}
 
 
 def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from properties.domain import candidates
 from properties.domain.difference import planned
 from properties.models import Property
 from properties.models.property import OUT_OF_STEP, TO_SEND, ProblemKind
@@ -11,6 +12,7 @@ from properties.push.batches import COLUMNS, COUNTED
 def first_plan(workspace_id: int) -> Mapping[str, int]:
     """Return how many properties would be created and changed, and how many are in conflict.
 
+    A property that the platform may have is not created before a person has matched it (I36).
     The first `COUNTED` of those that may be changed are compared; the others are counted apart.
     """
     mine = Property.objects.filter(workspace=workspace_id)
@@ -21,8 +23,10 @@ def first_plan(workspace_id: int) -> Mapping[str, int]:
     some = read.order_by("pk").only(*COLUMNS)[:COUNTED]
     changed = sum(planned(row)[0] == "PATCH" for row in some.iterator(chunk_size=500))
     clashed = mine.filter(OUT_OF_STEP, problem__has_key=ProblemKind.CONFLICT.value)
+    doubles = candidates.doubles(workspace_id).filter(TO_SEND).count()
     return {
-        "properties to create": to_send.filter(platform_id=None).count(),
+        "properties to create": to_send.filter(platform_id=None).count() - doubles,
+        "properties to be matched first": doubles,
         "properties to change": changed,
         "properties in conflict": clashed.count(),
         "properties not read yet": unread,

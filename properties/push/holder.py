@@ -21,7 +21,7 @@ from properties.catalog import READ_ONLY
 from properties.domain import field_history
 from properties.models import Change, Property
 from properties.models.change import Origin
-from properties.models.property import ProblemKind, taken_reference, with_problem, with_search
+from properties.models.property import ProblemKind, taken_reference, with_derived, with_problem
 from properties.pull.observation import Observation
 from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
@@ -77,7 +77,7 @@ class Holder:
         if plan.ending is None:
             raise ValueError("the patch of this plan is still to be sent")
         urgency = dict(self.claim.urgency if plan.ending in UNFINISHED else {})
-        columns = with_search(self.row, {**_with_revision(self.row, plan.columns), **urgency})
+        columns = with_derived(self.row, {**_with_revision(self.row, plan.columns), **urgency})
         if not self._finish(columns, revision=self.row.revision):
             edited = {"due_at": self.claim.row.due_at}
             rest = {k: v for k, v in plan.columns.items() if k != "problem"}
@@ -95,7 +95,7 @@ class Holder:
             if duplicate:
                 duplicate.delete()  # first, since only one row may have this id
             write = self._finish if plan.ending else self.claim.write
-            is_written = write(with_search(row, changed(row, columns)), revision=row.revision)
+            is_written = write(with_derived(row, changed(row, columns)), revision=row.revision)
             if is_written and seen:
                 _keep(seen, row)
             elif duplicate:

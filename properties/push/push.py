@@ -25,6 +25,7 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.responses import Answer
 from crm_sync.work.leases import Claim
 from properties import merge
+from properties.domain.candidates import double_of
 from properties.domain.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
@@ -37,6 +38,7 @@ from properties.push.parents import waits_for_parent
 from properties.push.plan import (
     DEADLINE,
     MARGIN,
+    MATCH_WAIT,
     PARENT_WAIT,
     CallState,
     EarlierCalls,
@@ -144,9 +146,14 @@ class _Push:
         )
 
     def _create(self, client: Client) -> PushOutcome:
-        """Create a property that a read did not find, and never twice (I8)."""
+        """Create a property that a read did not find, and never twice (I8).
+
+        If the platform may have it under another reference, a person matches it first (I36).
+        """
         if until := plan.unclear_until(self.row, now=self.clock()):
             return self.holder.end(plan.waits(until, WaitReason.CREATION))
+        if self.row.create_sent_at is None and double_of(self.row):
+            return self.holder.end(plan.waits(self.clock() + MATCH_WAIT, WaitReason.MATCH))
         if self._must_stop(MARGIN):
             return self._put_back()
         patch = smallest_patch(self.row, inflight=self.earlier.pending)

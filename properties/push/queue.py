@@ -10,6 +10,7 @@ from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
 from properties.domain.editing import QUEUE
 from properties.models import Property
+from properties.models.match_columns import COLUMNS
 from properties.models.property import WaitReason
 from properties.push.plan import PushOutcome, foreseen
 from properties.push.push import push
@@ -17,6 +18,7 @@ from properties.push.push import push
 NEEDED = (
     *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
     *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
+    *("none_there", *COLUMNS.values()),
     *("fed_by", "told", "due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
 )
 

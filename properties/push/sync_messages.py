@@ -26,6 +26,7 @@ PROBLEMS = 50  # problems that a message names
 _UNDER_WAY = (
     SyncState.PENDING,
     SyncState.HELD,
+    SyncState.TO_MATCH,
     SyncState.PUSHING,
     SyncState.NEVER_PUSHED,
 )

@@ -16,7 +16,7 @@ from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
 from properties.domain.editing import edit
 from properties.models import Batch, Change, Conflict, Property, Undo
-from properties.models.property import SyncState, with_search
+from properties.models.property import SyncState, with_derived
 from tests.problems import answered
 from tests.properties.form_page import address, force, make, opened, post, save, state
 
@@ -100,7 +100,7 @@ def test_the_list_tells_a_refusal_of_the_whole_property_in_a_sentence(admin_clie
 
 
 def test_a_property_is_found_by_what_people_know_of_it(admin_client, flat, main):
-    force(flat, **with_search(flat, {"platform_id": "p-501"}))
+    force(flat, **with_derived(flat, {"platform_id": "p-501"}))
     make(main, "B-2", title="House", address={"locality": "Bern"})
     for words in ("a-1", "flat", "zurich", "Zuerich flat", "flat ZÜRI", "p-501"):
         assert listed(admin_client, f"?q={words}") == ["A-1"]
@@ -142,6 +142,7 @@ def test_each_state_has_its_badge(admin_client, main):
         "PENDING": {"due_at": now(), "platform_id": "2"},
         "PUSHING": {"due_at": now(), **leased},
         "HELD": {"due_at": now() + timedelta(hours=1), "wait_reason": "HELD", "platform_id": "3"},
+        "TO_MATCH": {"due_at": now() + timedelta(hours=1), "wait_reason": "MATCH"},
     } | {
         kind: {"problem": {kind: {"": "why"}}, "due_at": None, "platform_id": kind}
         for kind in ("CONFLICT", "REFUSED", "DIFFERS", "CANNOT_CLEAR", "GONE", "DUPLICATE")

@@ -65,10 +65,11 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
     assert (row.state, row.total, row.done, row.report) == (State.PREVIEWED, 3, 3, {})
     assert row.preview == {
         "counts": {"new": 1, "changed": 1, "unchanged": 0, "refused": 1, "aside": 0}
-        | {"warned": 0, "missing": 0, "exempt": 0},
+        | {"warned": 0, "doubles": 0, "missing": 0, "exempt": 0},
         "exempt": [],
         "headlines": {"A2": "House A2"},
         "missing_state": "",
+        "doubles": [],
         "warned": [],
         "warnings": [],
         "missing": [],

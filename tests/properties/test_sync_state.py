@@ -22,6 +22,7 @@ DUE = {
     "to be sent, and read later": {"due_at": EARLIER, "verify_at": LATER},
     "held": {"due_at": LATER, "wait_reason": "HELD"},
     "held until now": {"due_at": AT, "wait_reason": "HELD"},
+    "to be matched": {"due_at": LATER, "wait_reason": "MATCH"},
 }
 LEASES = {"free": None, "lease over": AT, "leased": LATER}
 ON_PLATFORM = (True, False)
@@ -50,7 +51,7 @@ def rows(main):
 
 
 def test_the_database_and_an_instance_have_the_same_state_in_every_combination(rows):
-    assert len(rows) == 2**6 * 6 * 3 * 2
+    assert len(rows) == 2**6 * 7 * 3 * 2
     differing = [
         (row.sync_state, row.state_at(AT), row.problem, row.due_at, row.verify_at, row.platform_id)
         for row in rows
@@ -63,6 +64,7 @@ def test_the_database_and_an_instance_have_the_same_state_in_every_combination(r
 def test_what_is_reported_to_other_systems_is_what_the_list_shows(rows):
     wanted = [kind.name for kind in sync_messages.KINDS]
     silent = {SyncState.PENDING, SyncState.HELD, SyncState.PUSHING, SyncState.NEVER_PUSHED}
+    silent.add(SyncState.TO_MATCH)
     for row in rows:
         told = sync_messages.message(row, wanted, now=AT)
         shown = None if row.sync_state in silent else row.sync_state
@@ -95,6 +97,9 @@ def test_a_row_is_to_be_sent_or_it_is_not_and_no_row_is_neither(rows):
         ("", "held", "leased", True, "PUSHING"),
         ("", "held until now", "free", True, "PENDING"),
         ("REFUSED", "held", "free", True, "REFUSED"),
+        ("", "to be matched", "free", False, "TO_MATCH"),
+        ("", "to be matched", "free", True, "PENDING"),
+        ("", "to be matched", "leased", False, "PUSHING"),
         ("", "not due", "free", False, "NEVER_PUSHED"),
         ("", "not due", "leased", True, "IN_SYNC"),
         ("DIFFERS", "to be sent", "free", True, "PENDING"),

@@ -15,7 +15,7 @@ from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.admin.workspace.tabs import opened, tabs
+from crm_sync.admin.workspace.tabs import opened, plugged_tabs, tabs
 from crm_sync.models import Hold, Workspace, hold
 from crm_sync.models.hold import REASON_LENGTH, HoldCause, HoldGroup, grouped
 from crm_sync.platform.work_kind import MEANINGS, WorkKind, listed
@@ -76,6 +76,7 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "is_watched": is_watched,
         "plan": [(count, name) for name, count in plan.items() if count or " not " not in name],
         "seen": hold.seen_as(plan),
+        "before": plugged_tabs(request, workspace_id),
         "history": [_row(one, now) for one in grouped(rows.order_by("-since", "pk")[:NEWEST])],
         "can_act": can_act,
         **tabs(admin, request, workspace_id),

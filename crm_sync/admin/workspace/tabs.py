@@ -6,7 +6,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 
+from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.hooks import WorkspaceTab
 from crm_sync.models import Gap
 
 
@@ -24,7 +26,17 @@ def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str
     if not admin.has_change_permission(request):
         del titles["credentials"]
     shown = [(title, address_of(tab, workspace_id)) for tab, title in titles.items()]
+    shown += [(one.title, address) for one, address in plugged_tabs(request, workspace_id)]
     return {"tabs": [(title, address, address == request.path) for title, address in shown]}
+
+
+def plugged_tabs(request: HttpRequest, workspace_id: int) -> list[tuple[WorkspaceTab, str]]:
+    """Return the tabs of the other apps that this person may open, each with its address."""
+    return [
+        (one, reverse(one.page, args=[workspace_id]))
+        for one in hooks.plugged().workspace_tabs
+        if request.user.has_perm(one.permission)
+    ]
 
 
 def opened(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Any:

@@ -11,6 +11,7 @@ from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of
+from properties.admin.property.match_page import match_address
 from properties.domain.change_selection import ChangeSelection
 from properties.domain.headline import headline
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
@@ -90,6 +91,8 @@ def import_page(
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary, names),
+        "doubles": count(summary, "doubles"),
+        "match": match_address(row.workspace_id),
         "columns": columns_part(row, may_map=may_map),
         "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page, names),
@@ -180,6 +183,11 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
             ],
         ),
+        (
+            "doubles",
+            "The platform may have these: they are created only after you have matched them",
+            [(*named(ref), f"like {other} there") for ref, other in summary.get("doubles", [])],
+        ),
         ("new", "New", [(*named(ref), "") for ref in summary.get("new", [])]),
         (
             "missing",
@@ -220,7 +228,7 @@ def _value(value: Any) -> str:
 
 def _names(workspace_id: int, summary: Summary) -> dict[str, str]:
     """Return reference to address or title of the properties that the page lists."""
-    lists = ("aside", "warned", "differences")
+    lists = ("aside", "warned", "differences", "doubles")
     found = {one[0] for name in lists for one in summary.get(name, [])}
     found |= {*summary.get("new", []), *summary.get("missing", [])}
     rows = Property.objects.filter(workspace=workspace_id, object_reference_id__in=found)

@@ -34,7 +34,6 @@ from properties.models.change import Cause, Origin
 TIMES = {"hour": "Last hour", "today": "Today", "yesterday": "Yesterday"}
 OFFERED = 50  # imports in the filter
 MOST_PEOPLE = 200
-SAYS = {Cause.IMPORT: "import", Cause.UNDO: "undo", Cause.BATCH: "batch"}
 
 
 @dataclass(frozen=True)

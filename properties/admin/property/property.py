@@ -28,6 +28,7 @@ from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
 from properties.admin.property.export_actions import EXPORTS, ExportActions
+from properties.admin.property.match_page import match_page
 from properties.admin.property.property_filters import (
     LocalityFilter,
     OfferFilter,
@@ -111,6 +112,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             OwnPage("batch/<int:batch_id>/progress/", "batch_progress", batch_progress, "view"),
             OwnPage("changes/", "changes", partial(changes_page, self), "view"),
             OwnPage("changes/undo/", "changes_undo", partial(undo_plan, self), "view"),
+            OwnPage("match/<int:workspace_id>/", "match", partial(match_page, self), "view"),
             OwnPage("undo/<int:undo_id>/", "undone", partial(undone_page, self), "view"),
             OwnPage("undo/<int:undo_id>/live/", "undone_live", partial(undone_live, self), "view"),
             OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),

@@ -25,6 +25,7 @@ TONES = {
     SyncState.NEVER_PUSHED: "muted",
     SyncState.PENDING: "info",
     SyncState.HELD: "warning",
+    SyncState.TO_MATCH: "warning",
     SyncState.PUSHING: "info",
     SyncState.CONFLICT: "warning",
     SyncState.REFUSED: "danger",

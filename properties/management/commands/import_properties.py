@@ -186,7 +186,7 @@ def _advice(report: ImportReport) -> str:
 
 
 def _document(report: ImportReport) -> dict[str, Any]:
-    names = ("new", "changed", "unchanged", "refused", "aside", "warned")
+    names = ("new", "changed", "unchanged", "refused", "aside", "warned", "doubles")
     counts = {name: getattr(report, name).count for name in names}
     return {
         "counts": counts | {"missing": len(report.missing)},
@@ -208,6 +208,7 @@ def _document(report: ImportReport) -> dict[str, Any]:
         "unchanged_since": None,
         "aside": dict(report.aside.first),
         "warned": dict(report.warned.first),
+        "doubles": dict(report.doubles.first),
         "warnings": report.warnings,
     }
 
@@ -224,6 +225,8 @@ def _lines(report: ImportReport, *, dry_run: bool) -> list[str]:
     for reference, values in report.aside.first[:SHOWN]:
         said = (f"{name} {_said(value)}" for name, value in values.items())
         lines.append(f"set aside {reference}: {', '.join(said)}")
+    for reference, other in report.doubles.first[:SHOWN]:
+        lines.append(f"to match  {reference}: like {other}, which the platform has already")
     for reference, texts in report.warned.first[:SHOWN]:
         lines.append(f"warning   {reference}: {'; '.join(texts)}")
     lines += [f"warning   {text}" for text in report.warnings[:SHOWN]]

@@ -1,0 +1,274 @@
+"""The tab Match of a workspace: what is only here, what only the platform has, and the pairs."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from django.contrib import admin as django_admin
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import link, page_at
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
+from crm_sync.admin.workspace.tabs import tabs
+from crm_sync.models import Workspace
+from crm_sync.security.access import own_workspaces
+from crm_sync.text import plain, whole
+from properties.admin.property.change_history import numbers
+from properties.domain import candidates, headline
+from properties.domain.matching import Matching
+from properties.match_keys import Criterion
+from properties.models import Property
+from properties.pull.linking import Linking, LinkOutcome, link_all
+
+PER_PAGE = 50
+FEW = 20  # rows of theirs that a choice offers
+SECONDS = 2.0  # of work in one request; then the person presses once more
+
+CRITERIA = {
+    Criterion.ADDRESS: "address with rooms",
+    Criterion.UNIT: "EGID and EWID",
+    Criterion.IS24: "is24 id",
+    Criterion.REFERENCE: "reference",
+}
+NONE, LATER = "none", ""
+Policy = Workspace.ConflictPolicy
+POLICIES = (
+    (Policy.ASK, "ask me: a conflict each"),
+    (Policy.CRM_WINS, "take ours"),
+    (Policy.PLATFORM_WINS, "take the platform's"),
+)
+
+Cell = dict[str, Any]
+
+
+def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
+    """Show the pairs by a criterion. A POST links, sets apart, or compares again."""
+    workspace = own_workspaces(request.user).filter(pk=workspace_id).first()
+    if workspace is None:
+        raise Http404
+    criterion = _criterion(request.GET.get("by", ""))
+    may_act = admin.has_change_permission(request)
+    if request.method == "POST":
+        if not may_act:
+            raise PermissionDenied
+        _act(request, workspace, criterion)
+        return HttpResponseRedirect(request.get_full_path())
+    found = candidates.matching(workspace_id, criterion)
+    parts = _parts(found)
+    show = request.GET.get("show", "")
+    show = show if show in parts else next((name for name, rows in parts.items() if rows), "")
+    unread = candidates.unread(workspace_id).count()
+    context = {
+        "title": f"Match the properties of {workspace.slug}",
+        "criteria": [
+            (f"By {text}", _address(workspace_id, one), one == criterion)
+            for one, text in CRITERIA.items()
+        ],
+        "tiles": [
+            (title, len(parts[name]), tone, _address(workspace_id, criterion, name), name == show)
+            for name, (title, tone) in TILES.items()
+        ],
+        "by": CRITERIA[criterion],
+        "show": show,
+        "unread": unread,
+        "may_act": may_act,
+        "seen": found.seen,
+        "policies": POLICIES,
+        "policy": Workspace.objects.values_list("conflict_policy", flat=True).get(pk=workspace_id),
+        **_shown(request, found, parts.get(show, ()), show),
+        **_tabs(request, workspace_id),
+    }
+    return page(admin, request, "properties/match.html", context)
+
+
+TILES = {
+    "matched": ("Matched", "good"),
+    "ambiguous": ("Ambiguous", "warning"),
+    "here": ("Only here: will be created", "info"),
+    "there": ("Only on the platform", "muted"),
+}
+
+
+def match_address(workspace_id: int) -> str:
+    """Return the address of the tab."""
+    return reverse("admin:properties_property_match", args=[workspace_id])
+
+
+def _address(workspace_id: int, criterion: Criterion, show: str = "") -> str:
+    query = {"by": criterion.value} | ({"show": show} if show else {})
+    return f"{match_address(workspace_id)}?{urlencode(query)}"
+
+
+def _tabs(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    """Return the tabs of the workspace, for people who may open it."""
+    workspaces = django_admin.site.get_model_admin(Workspace)
+    if not workspaces.has_view_permission(request):
+        return {}
+    return tabs(cast("ModelAdmin", workspaces), request, workspace_id)
+
+
+def _criterion(name: str) -> Criterion:
+    return next((one for one in Criterion if one.value == name), Criterion.ADDRESS)
+
+
+def _parts(found: Matching) -> dict[str, Sequence[Any]]:
+    return {
+        "matched": found.matched,
+        "ambiguous": list(found.choices().items()),
+        "here": found.only_ours,
+        "there": found.only_theirs,
+    }
+
+
+# --- what is shown -------------------------------------------------------------------------------
+def _shown(request: HttpRequest, found: Matching, rows: Sequence[Any], show: str) -> dict[str, Any]:
+    """Return one page of a part; two queries, however many rows there are."""
+    shown = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    wanted: Callable[[Any], Sequence[int]] = {
+        "matched": lambda pair: pair,
+        "ambiguous": lambda choice: (choice[0], *choice[1][:FEW]),
+    }.get(show, lambda key: (key,))
+    cells = _cells({key for one in shown for key in wanted(one)})
+    make: Callable[[Any], Cell] = {
+        "matched": lambda pair: {"ours": cells.get(pair[0]), "theirs": cells.get(pair[1])},
+        "ambiguous": lambda choice: _choice(choice, cells),
+    }.get(show, lambda key: {"one": cells.get(key)})
+    # A row that somebody has linked since is left out.
+    made = [one for one in map(make, shown) if all(one.values())]
+    return {"page": shown, "pages": numbers(shown), "rows": made, "keep": _kept(request, show)}
+
+
+def _kept(request: HttpRequest, show: str) -> str:
+    return urlencode({"by": _criterion(request.GET.get("by", "")).value, "show": show})
+
+
+def _choice(choice: tuple[int, Sequence[int]], cells: dict[int, Cell]) -> Cell:
+    mine, theirs = choice
+    offered = [cells[key] for key in theirs[:FEW] if key in cells]
+    return {
+        "ours": cells.get(mine),
+        "theirs": offered,
+        "more": f"and {len(theirs) - FEW} more: try another criterion"
+        if len(theirs) > FEW
+        else "all of them",
+    }
+
+
+def _cells(keys: set[int]) -> dict[int, Cell]:
+    """Return what people know a property by, without its documents."""
+    parts = ("title", "address", "numberOfRooms", "is24Id", "swissReferences")
+    rows = Property.objects.filter(pk__in=keys)
+    names = ("pk", "object_reference_id", "platform_id", "none_there")
+    found = rows.values(*names, **{f"own_{part}": F(f"desired__{part}") for part in parts})
+    return {row["pk"]: _cell(row) for row in found}
+
+
+def _cell(row: dict[str, Any]) -> Cell:
+    name = row["object_reference_id"] or f"platform id {row['platform_id']}"
+    rooms, place = row["own_numberOfRooms"], headline.one_line(row["own_address"])
+    units = row["own_swissReferences"]
+    units = units if isinstance(units, dict) else {}
+    marks = [
+        f"EGID {plain(units['egid'])}" if units.get("egid") else "",
+        f"EWID {plain(units['ewid'])}" if units.get("ewid") else "",
+        f"is24 {plain(row['own_is24Id'])}" if row["own_is24Id"] else "",
+    ]
+    return {
+        "pk": row["pk"],
+        "name": name,
+        "link": link(page_at("properties.property", row["pk"]), name),
+        "title": plain(row["own_title"] or ""),
+        "place": ", ".join(filter(None, (place, f"{plain(rooms)} rooms" if rooms else ""))),
+        "marks": ", ".join(filter(None, marks)),
+        "is_apart": row["none_there"],
+    }
+
+
+# --- what is done --------------------------------------------------------------------------------
+def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> None:
+    posted, now = request.POST, timezone.now()
+    if (key := whole(posted.get("apart", ""))) is not None:
+        if candidates.apart(workspace.pk, [key], now=now):
+            _say(request, workspace, "Set apart: 1 property is none of the platform's.")
+    elif (key := whole(posted.get("again", ""))) is not None:
+        if candidates.compared_again(workspace.pk, key):
+            _say(request, workspace, "Compared again: 1 property.")
+    elif posted.get("step") == "link":
+        found = candidates.matching(workspace.pk, criterion)
+        if posted.get("seen") == found.seen:
+            _link(request, workspace, found.matched, CRITERIA[criterion])
+        else:
+            messages.warning(request, "The pairs have changed since: look at them once more.")
+    elif posted.get("step") == "decide":
+        _decide(request, workspace, criterion)
+
+
+def _link(
+    request: HttpRequest, workspace: Workspace, pairs: Sequence[tuple[int, int]], how: str
+) -> None:
+    """Link pairs for as long as a request may take, and say what came of it."""
+    policy = request.POST.get("policy", "")
+    by = Linking(
+        policy if policy in Policy else Policy.ASK,
+        timezone.now(),
+        cast("AbstractBaseUser", request.user),
+    )
+    counts = link_all(workspace.pk, pairs, by, until=time.monotonic() + SECONDS)
+    if done := counts[LinkOutcome.LINKED]:
+        _say(request, workspace, f"Linked by {how}: {_properties(done)}.")
+    left = len(pairs) - counts.total()
+    for count, text in (
+        (counts[LinkOutcome.CHANGED], "somebody has linked or created it before"),
+        (counts[LinkOutcome.BUSY], "a worker has it, or both have an open draft: try again"),
+        (left, "link them, too: one request links as many as two seconds allow"),
+    ):
+        if count:
+            messages.warning(request, f"Not linked: {_properties(count)}, {text}.")
+
+
+def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> None:
+    """Do what a person chose for ambiguous rows, among the choices that they have now."""
+    choices = candidates.matching(workspace.pk, criterion).choices()
+    pairs: list[tuple[int, int]] = []
+    apart: list[int] = []
+    late = 0
+    for name in request.POST:
+        value = request.POST.get(name, LATER)
+        mine = whole(name.removeprefix("pick-"))
+        if not name.startswith("pick-") or mine is None or value == LATER:
+            continue
+        if value == NONE and mine in choices:
+            apart.append(mine)
+        elif (theirs := whole(value)) is not None and theirs in choices.get(mine, ()):
+            pairs.append((mine, theirs))
+        else:
+            late += 1
+    if len({theirs for _, theirs in pairs}) < len(pairs):
+        text = "Two of ours were given the same property of the platform. Nothing was linked."
+        messages.error(request, text)
+        return
+    if set_apart := candidates.apart(workspace.pk, apart, now=timezone.now()):
+        _say(request, workspace, f"Set apart: {_properties(set_apart)}, none of the platform's.")
+    if pairs:
+        _link(request, workspace, pairs, "choice")
+    if late:
+        messages.warning(request, f"Changed since: {_properties(late)}. Look once more.")
+
+
+def _say(request: HttpRequest, workspace: Workspace, text: str) -> None:
+    note(request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), text)
+    messages.success(request, text)
+
+
+def _properties(count: int) -> str:
+    return "1 property" if count == 1 else f"{count:,} properties"
