@@ -230,6 +230,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class WorkspaceTab:
+    """A page of an app beside the settings of a workspace."""
+
+    title: str
+    address: Callable[[int], str]  # by the id of the workspace
+    permission: str
+
+
+@dataclass(frozen=True)
 class PropertyAction:
     """An action on chosen properties, in their list and on the page of one property."""
 
@@ -286,6 +295,7 @@ class AppHooks:
     tiles: Sequence[Callable[[Person], list[Tile]]] = ()
     attention: Sequence[Callable[[Person, datetime], list[Attention]]] = ()
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
+    workspace_tabs: Sequence[WorkspaceTab] = ()
     # For the page of a property. The function gets the row.
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()

@@ -13,7 +13,7 @@ class PropertiesConfig(AppConfig):
         """Register the hooks of this app. They need the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
-        from properties.admin import tiles  # noqa: PLC0415
+        from properties.admin import owners_page, tiles  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
         from properties.domain import undo_steps  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
@@ -49,6 +49,7 @@ class PropertiesConfig(AppConfig):
                 ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
+                workspace_tabs=[owners_page.TAB],
                 attention=[source_state.attention, tiles.swept, tiles.attention],
             )
         )

@@ -17,11 +17,13 @@ from crm_sync.text import capitalized
 from properties.catalog import (
     FIELDS,
     GROUPS,
+    PLACED,
     UNKNOWN_NAMES,
     Field,
     Kind,
     children,
     find,
+    group_of,
     label,
     last_label,
 )
@@ -37,35 +39,18 @@ SHOWN = 1000  # characters of one of their values
 OTHERS = "Others"  # the fields after the objects and lists of a group
 HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, not as inputs
 MAP_MEMBERS = ("name", "value")
-# Where people expect the fields of "Extra": the group, and the field before it.
-PLACED = {
-    "offerType": ("Core", "propertyType"),
-    "parcelNumbers": ("References", "is24Id"),
-    "yearBuilt": ("Classification", "developmentState"),
-    "yearLastRenovated": ("Classification", "yearBuilt"),
-    "areaBwf": ("Areas and counts", ""),
-    "areaNwf": ("Areas and counts", "areaBwf"),
-    "areaPropertyLand": ("Areas and counts", "areaNwf"),
-    "craneCapacity": ("Areas and counts", "elevatorLoad"),
-    "numberOfToiletsGuest": ("Areas and counts", "numberOfToilets"),
-    "floor": ("Areas and counts", "numberOfBalconies"),
-    "numberOfFloors": ("Areas and counts", "floor"),
-    "numberOfApartments": ("Areas and counts", "numberOfFloors"),
-    "numberOfParcels": ("Areas and counts", "numberOfApartments"),
-    "grossPremium": ("Prices", "rentalIncomeInterval"),
-    "author": ("Listing", "customFields"),
-}
 
 
 @dataclass
 class InputPlace:
-    """One input; the page adds Django's bound field and the problems that wait there."""
+    """One input; the page adds Django's bound field, its problems and what a rule means there."""
 
     path: str
     row: Field
     label: str
     bound: Any = None
     problems: list[str] = field(default_factory=list)
+    rule: str = ""
 
     @property
     def has_trouble(self) -> bool:
@@ -99,10 +84,14 @@ class Block:
     Attributes:
         may_fold: it is an object, which can be hidden while it is empty.
         problems: the problems of a list as a whole.
+        rule: what a rule means for all its inputs.
+        is_owned: the platform owns all its inputs, so nothing can be added.
     """
 
     path: str
     title: str
+    rule: str = field(default="", kw_only=True)
+    is_owned: bool = field(default=False, kw_only=True)
     places: list[InputPlace] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     is_states: bool = False
@@ -195,8 +184,7 @@ def tab_of(path: str) -> str:
     leaf = find(path)
     if leaf is None or leaf.read_only:
         return ""
-    top = leaf.path.partition(".")[0]
-    group = PLACED[top][0] if top in PLACED else leaf.group
+    group = group_of(path)
     return Tab(TITLES.get(group, group), []).slug
 
 

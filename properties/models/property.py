@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.db import models
-from django.db.models import Case, Q, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
@@ -14,6 +14,8 @@ from crm_sync.models.problem import ProblemField
 from crm_sync.platform.errors import Problem
 from properties.models.documents import are_objects
 from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
+
+Rows = TypeVar("Rows", bound="models.QuerySet[Property]")
 
 
 class SyncState(models.TextChoices):
@@ -95,6 +97,19 @@ class PropertyQuerySet(models.QuerySet["Property"]):
         return self.annotate(
             sync_state=Case(*cases, default=default, output_field=models.CharField())
         )
+
+    def with_rules(self) -> Self:
+        """Load the rules of the workspace with each row, for `owners.of`, and no secret (S5)."""
+        return with_rules(self)
+
+
+def with_rules(rows: Rows) -> Rows:
+    """Load the rules of the workspace with each row; see `PropertyQuerySet.with_rules`."""
+    return rows.annotate(
+        rules_of=F("workspace__slug"),
+        rules_policy=F("workspace__conflict_policy"),
+        rules=F("workspace__owners"),
+    )
 
 
 class Property(DueModel):

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 
 from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.hooks import plugged
 from crm_sync.models import Gap
 
 
@@ -24,6 +25,8 @@ def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str
     if not admin.has_change_permission(request):
         del titles["credentials"]
     shown = [(title, address_of(tab, workspace_id)) for tab, title in titles.items()]
+    others = [one for one in plugged().workspace_tabs if request.user.has_perm(one.permission)]
+    shown[-1:-1] = [(one.title, one.address(workspace_id)) for one in others]
     return {"tabs": [(title, address, address == request.path) for title, address in shown]}
 
 

@@ -25,6 +25,7 @@ from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
+from properties.admin.owners_page import owners_page
 from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
@@ -39,6 +40,7 @@ from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
+from properties.models.property import with_rules
 from properties.models.search_column import search
 from properties.push.batches import read_now
 
@@ -94,6 +96,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             OwnPage("batch/<int:batch_id>/progress/", "batch_progress", batch_progress, "view"),
             OwnPage("changes/", "changes", partial(changes_page, self), "view"),
             OwnPage("changes/undo/", "changes_undo", partial(undo_plan, self), "view"),
+            OwnPage("owners/<int:workspace_id>/", "owners", owners_page, "view"),
             OwnPage("undo/<int:undo_id>/", "undone", partial(undone_page, self), "view"),
             OwnPage("undo/<int:undo_id>/live/", "undone_live", partial(undone_live, self), "view"),
             OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
@@ -108,8 +111,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             request, Property.objects.with_state(timezone.now())
         )
         view = request.resolver_match.view_name if request.resolver_match else ""
-        if view.endswith("_changelist"):
-            rows = rows.defer(*DOCUMENTS)
+        rows = rows.defer(*DOCUMENTS) if view.endswith("_changelist") else with_rules(rows)
         shown: QuerySet[Property] = self.named_rows(rows).annotate(**PAUSE)
         return shown
 
