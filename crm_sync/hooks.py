@@ -231,11 +231,12 @@ class Section:
 
 @dataclass(frozen=True)
 class WorkspaceTab:
-    """A page of an app beside the settings of a workspace."""
+    """A page of an app beside the settings of a workspace, with their permissions (S17)."""
 
+    slug: str  # its part of the address
     title: str
-    address: Callable[[int], str]  # by the id of the workspace
-    permission: str
+    # Gets the admin of workspaces, the request and the id of a workspace that may not be theirs.
+    view: Callable[[Any, HttpRequest, int], HttpResponse]
 
 
 @dataclass(frozen=True)
@@ -295,6 +296,7 @@ class AppHooks:
     tiles: Sequence[Callable[[Person], list[Tile]]] = ()
     attention: Sequence[Callable[[Person, datetime], list[Attention]]] = ()
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
+    # For the page of a workspace, beside its settings.
     workspace_tabs: Sequence[WorkspaceTab] = ()
     # For the page of a property. The function gets the row.
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()

@@ -11,7 +11,7 @@ class PropertiesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the hooks of this app. They need the models, which are ready only now."""
-        from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
+        from crm_sync.hooks import AppHooks, Scope, WorkspaceTab, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
         from properties.admin import owners_page, tiles  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
@@ -49,7 +49,7 @@ class PropertiesConfig(AppConfig):
                 ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
-                workspace_tabs=[owners_page.TAB],
+                workspace_tabs=[WorkspaceTab("fields", "Fields", owners_page.owners_page)],
                 attention=[source_state.attention, tiles.swept, tiles.attention],
             )
         )

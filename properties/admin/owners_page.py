@@ -8,13 +8,12 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
-from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import address_of, opened, tabs
-from crm_sync.hooks import WorkspaceTab
 from crm_sync.models import Workspace
 from properties.catalog import MERGED, OTHERS, label
 from properties.domain import owners
@@ -44,17 +43,13 @@ BY_POLICY = "By the conflict policy"
 OTHER_FIELDS = "Fields that this app does not know"
 
 
-def address(workspace_id: int) -> str:
-    """Return the address of the tab."""
-    return reverse("admin:properties_property_owners", args=[workspace_id])
+SCRIPT = forms.Media(js=("properties/owners.js",))
 
 
-TAB = WorkspaceTab("Fields", address, "properties.view_property")
-
-
-def owners_page(request: HttpRequest, workspace_id: int) -> HttpResponse:
+def owners_page(
+    workspace_admin: ModelAdmin, request: HttpRequest, workspace_id: int
+) -> HttpResponse:
     """Show who owns each group, and each field of the open one. A POST sets one owner."""
-    workspace_admin = admin.site.get_model_admin(Workspace)
     shown = opened(workspace_admin, request, workspace_id)
     can_act = workspace_admin.has_change_permission(request, shown)
     if request.method == "POST":
@@ -73,9 +68,6 @@ def owners_page(request: HttpRequest, workspace_id: int) -> HttpResponse:
         **tabs(workspace_admin, request, workspace_id),
     }
     return page(workspace_admin, request, "properties/owners.html", context)
-
-
-SCRIPT = forms.Media(js=("properties/owners.js",))
 
 
 def _set(request: HttpRequest, shown: Any) -> HttpResponse:

@@ -79,7 +79,7 @@ def test_the_tab_and_the_form_fit_and_break_no_rule(visit, width, theme):
         assert page.evaluate(fits)
         picture(page, f"owners-{name}-{width}-{theme}")
 
-    page.goto(f"/admin/properties/property/owners/{main.pk}/")
+    page.goto(f"/admin/crm_sync/workspace/{main.pk}/fields/")
     look("closed")
     page.get_by_role("link", name="Show its 12 fields of Prices").click()
     page.get_by_label("Owner of Rent", exact=True).wait_for()

@@ -14,6 +14,7 @@ from properties.imports import missing_properties
 from properties.imports.engine import import_feed
 from properties.merge import Owner
 from properties.models import Batch, Change, LastFeed, Property
+from properties.plugged import doctor
 from tests.api import error, program
 from tests.properties.form_page import opened, post
 from tests.properties.test_feeds_import import as_json
@@ -177,7 +178,7 @@ def test_what_is_never_sent_can_be_edited_and_says_so(boss, main, row):
 
 
 def tab(main) -> str:
-    return f"/admin/properties/property/owners/{main.pk}/"
+    return f"/admin/crm_sync/workspace/{main.pk}/fields/"
 
 
 def test_the_tab_sets_an_owner_and_writes_it_to_the_history(boss, main):
@@ -218,6 +219,16 @@ def test_who_may_not_change_the_workspace_sees_the_owners_and_sets_none(main):
 @pytest.mark.rule("S17")
 def test_who_may_not_see_workspaces_gets_no_page(main, viewer):
     assert viewer.get(tab(main)).status_code == 403
+
+
+def test_the_doctor_names_rules_that_this_version_does_not_know(main):
+    stored = {"title": "mine", "oldField": "ours", "address": "ours"}
+    Workspace.objects.update(owners={"rules": stored})
+    (found,) = doctor._rules(main.pk)
+    text = "No effect has the rule of `oldField`, `title`: this version does not know it."
+    assert (found.verdict, found.found) == ("warning", text)
+    set_owner(main.pk, "title", Owner.OURS, now=now())
+    assert Workspace.objects.get().owners["rules"]["title"] == "ours"
 
 
 # --- a sender's missing properties

@@ -12,7 +12,7 @@ from crm_sync.models import Gap
 
 
 def address_of(tab: str, workspace_id: int) -> str:
-    """Return the address of a tab: "change", "credentials", "webhook", "gaps" or "pause"."""
+    """Return the address of a tab: "change", "webhook", "pause", or that of an app."""
     return reverse(f"admin:crm_sync_workspace_{tab}", args=[workspace_id])
 
 
@@ -21,12 +21,11 @@ def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str
     unseen = Gap.objects.filter(workspace=workspace_id, acknowledged_at=None).count()
     titles = {"change": "Settings", "credentials": "Credentials", "webhook": "Webhook"}
     titles["gaps"] = f"Gaps ({unseen} unseen)" if unseen else "Gaps"
+    titles |= {one.slug: one.title for one in plugged().workspace_tabs}
     titles["pause"] = "Pause"
     if not admin.has_change_permission(request):
         del titles["credentials"]
     shown = [(title, address_of(tab, workspace_id)) for tab, title in titles.items()]
-    others = [one for one in plugged().workspace_tabs if request.user.has_perm(one.permission)]
-    shown[-1:-1] = [(one.title, one.address(workspace_id)) for one in others]
     return {"tabs": [(title, address, address == request.path) for title, address in shown]}
 
 

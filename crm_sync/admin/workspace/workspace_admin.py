@@ -26,6 +26,7 @@ from crm_sync.admin.workspace.gaps import gaps_page, see
 from crm_sync.admin.workspace.pause_page import pause_page
 from crm_sync.admin.workspace.state import connection, webhook_state, without_secrets
 from crm_sync.admin.workspace.tabs import address_of, tabs
+from crm_sync.hooks import plugged
 from crm_sync.models import Gap, Workspace
 from crm_sync.platform import clock
 from crm_sync.templatetags.problems import problem_cell
@@ -144,6 +145,10 @@ class WorkspaceAdmin(ScopedAdmin):
             OwnPage(f"{place}gaps/", "gaps", partial(gaps_page, self)),
             OwnPage(f"{place}pause/", "pause", partial(pause_page, self)),
             OwnPage(f"{place}credentials/", "credentials", partial(credentials_page, self)),
+            *(
+                OwnPage(f"{place}{tab.slug}/", tab.slug, partial(tab.view, self))
+                for tab in plugged().workspace_tabs
+            ),
         ]
 
     def add_view(

@@ -25,7 +25,6 @@ from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
-from properties.admin.owners_page import owners_page
 from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
@@ -96,7 +95,6 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             OwnPage("batch/<int:batch_id>/progress/", "batch_progress", batch_progress, "view"),
             OwnPage("changes/", "changes", partial(changes_page, self), "view"),
             OwnPage("changes/undo/", "changes_undo", partial(undo_plan, self), "view"),
-            OwnPage("owners/<int:workspace_id>/", "owners", owners_page, "view"),
             OwnPage("undo/<int:undo_id>/", "undone", partial(undone_page, self), "view"),
             OwnPage("undo/<int:undo_id>/live/", "undone_live", partial(undone_live, self), "view"),
             OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
