@@ -252,12 +252,12 @@ class HeadFact:
 
 @dataclass(frozen=True)
 class WorkspaceTab:
-    """One more tab of a workspace."""
+    """One more tab of a workspace, a page of an app (S17)."""
 
     title: str
     page: str  # the name of its address, which takes the key of the workspace
     permission: str
-    hint: str  # what a person does there before watch only ends, as a whole sentence
+    hint: str = ""  # what a person does there before watch only ends, as a whole sentence
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,10 @@ class PropertiesConfig(AppConfig):
                         "admin:properties_property_match",
                         "properties.view_property",
                         "Say first which of them the platform has already.",
-                    )
+                    ),
+                    WorkspaceTab(
+                        "Fields", "admin:properties_property_owners", "crm_sync.view_workspace"
+                    ),
                 ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],

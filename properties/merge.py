@@ -7,7 +7,7 @@ confirmed, `ours` is what our people want, `theirs` is what a read or an answer 
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, Final
 
 MERGED = frozenset({"characteristics", "energyCertificate", "prices", "swissReferences"})  # rule 3
@@ -21,10 +21,24 @@ UNSENDABLE: Final = (
     _Unsendable.UNSENDABLE
 )  # what `sendable` returns if no PATCH can express the value
 
+
+class Owner(StrEnum):
+    """Who owns a leaf: whose value stands, and whether ours is sent (docs/ownership.md)."""
+
+    POLICY = ""  # no rule: the workspace's policy decides if both sides changed it
+    OURS = "ours"
+    THEIRS = "theirs"
+    ASK = "ask"
+    FILL = "fill"
+    NEVER = "never"
+
+
 Document = dict[str, Any]
 Leaves = dict[str, Any]
 Equal = Callable[[str, Any, Any], bool]
 Sendable = Callable[[str, Any], Any]
+OwnerOf = Callable[[str], Owner]
+Vacant = Callable[[str, Any], bool]
 
 
 def leaves(document: Mapping[str, Any]) -> Leaves:
@@ -106,9 +120,21 @@ def changed(before: Document, changes: Mapping[str, Any]) -> Document:
     return document({path: value for path, value in parts.items() if value is not None})
 
 
+def by_policy(path: str) -> Owner:
+    """Return the owner of any leaf in a workspace without rules."""
+    return Owner.POLICY
+
+
+def may_send(owner: Owner, path: str, theirs: Any, vacant: Vacant) -> bool:
+    """Return whether our value of a leaf may be sent to a platform that holds `theirs`."""
+    if owner is Owner.FILL:
+        return vacant(path, theirs)
+    return owner not in (Owner.THEIRS, Owner.NEVER)
+
+
 @dataclass(frozen=True)
 class Clash:
-    """One leaf that both sides changed, with all three values."""
+    """One leaf in which a value of one side gives way to the other, with all three values."""
 
     path: str
     ours: Any
@@ -118,7 +144,13 @@ class Clash:
 
 @dataclass(frozen=True)
 class Merge:
-    """The result of a merge: leaves to adopt, and leaves that both sides changed differently."""
+    """The result of a merge.
+
+    Attributes:
+        adopted: the leaves in which theirs becomes ours; None if they cleared it.
+        clashes: the leaves that both sides changed differently, and those in which a rule decides
+            against a change of one side. So no value is lost silently (I4).
+    """
 
     adopted: Leaves = field(default_factory=dict)
     clashes: tuple[Clash, ...] = ()
@@ -131,6 +163,8 @@ def three_way(
     theirs: Document,
     inflight: Mapping[str, list[Any]],
     equal: Equal,
+    owner: OwnerOf,
+    vacant: Vacant,
 ) -> Merge:
     """Compare the three documents leaf by leaf (I4, I5).
 
@@ -138,28 +172,39 @@ def three_way(
         inflight: by leaf, the values that may have reached the platform. They count as ours (I2),
             also together with members that we left out and that the platform kept (A10).
         equal: equality by the catalog type of a leaf; None means absent.
-
-    Returns:
-        what only they changed (None if they cleared it), and where both sides changed differently.
+        owner: who owns a leaf.
+        vacant: whether a value of a leaf means that the platform has none.
     """
-    base, theirs, news = _without_same(base, theirs)
+    # A rule may decide where only our side differs; without rules the news of theirs are enough.
+    ruled = set() if owner is by_policy else _without_same(ours, theirs)[2]
+    base, theirs, news = _without_same(base, theirs, ruled)
+    news |= ruled
     base_, theirs_ = leaves(base), leaves(theirs)
     ours_ = leaves({name: value for name, value in ours.items() if name in news})
     adopted: Leaves = {}
     clashes = []
     for path in sorted(base_.keys() | ours_.keys() | theirs_.keys()):
         was, our, their = base_.get(path), ours_.get(path), theirs_.get(path)
-        if equal(path, their, was) or equal(path, their, our):
+        who = owner(path)
+        if who is Owner.NEVER or equal(path, their, our):
+            continue
+        clash = Clash(path, ours=our, base=was, theirs=their)
+        if who is Owner.THEIRS or (who is Owner.FILL and not vacant(path, their)):
+            adopted[path] = their
+            clashes += [] if equal(path, our, was) else [clash]
+            continue
+        if equal(path, their, was):
             continue
         ours_there = (
             said for value in inflight.get(path, ()) for said in (value, laid_over(was, value))
         )
         if any(equal(path, their, value) for value in ours_there):
             continue
-        if equal(path, our, was) and path not in inflight:
+        stays = path in inflight or who in (Owner.OURS, Owner.FILL)
+        if equal(path, our, was) and not stays:
             adopted[path] = their
         else:
-            clashes.append(Clash(path, ours=our, base=was, theirs=their))
+            clashes.append(clash)
     return Merge(adopted, tuple(clashes))
 
 
@@ -192,11 +237,15 @@ def smallest_patch(
     blocked: Collection[str],
     equal: Equal,
     sendable: Sendable,
+    owner: OwnerOf,
+    vacant: Vacant,
 ) -> Patch:
     """Return what has to be sent: every leaf that differs, and every leaf in flight (I2).
 
     Args:
         blocked: leaves that wait for a person. They are left out.
+        owner: who owns a leaf; what a rule keeps here is left out, whether or not it is in flight.
+        vacant: whether a value of a leaf means that the platform has none.
         sendable: returns the value as it may be sent, or UNSENDABLE (UNKNOWN, read-only, a cleared
             scalar).
     """
@@ -207,6 +256,8 @@ def smallest_patch(
     for path in sorted(want.keys() | have.keys() | set(inflight)):
         differs = not equal(path, want.get(path), have.get(path))
         if path in blocked or not (differs or path in inflight):
+            continue
+        if not may_send(owner(path), path, have.get(path), vacant):
             continue
         value = sendable(path, want.get(path))
         if value is not UNSENDABLE:

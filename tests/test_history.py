@@ -209,6 +209,7 @@ class Boss:
             "/admin/password_change/": own | {"new_password2": own["new_password1"]},
             "crm_sync_subscription_change": hook,
             "properties_source_change": feed,
+            "properties_property_owners": {"key": "title", "owner": "ours"},
             "orders_platformuser_account": {"account": self.account.pk},
         }
 

@@ -87,6 +87,8 @@ class Workspace(Pausing):
     conflict_policy = models.CharField(
         max_length=20, choices=ConflictPolicy, default=ConflictPolicy.CRM_WINS
     )
+    # The rules who owns a field of a property, which only the app of the properties reads.
+    owners = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     read_before_write = models.BooleanField(
         default=True,
         help_text="Read a property before each push. Without it conflicts are not noticed.",

@@ -41,7 +41,7 @@ FRESH = 1.0  # seconds after an answer in which a new turn rings for another at 
 # Columns of the workspace that turns read again, since people and other workers change them.
 REFRESHED = [
     *("paused_until", "pauses", "problem", "restored_at"),
-    *("conflict_policy", "read_before_write", "outgoing_kinds"),
+    *("conflict_policy", "owners", "read_before_write", "outgoing_kinds"),
 ]
 REFRESHED_AFTER = 0.5  # seconds
 READ_AFTER = 5.0  # seconds; then all columns are read, such as the address and the limit of calls

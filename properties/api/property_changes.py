@@ -1,6 +1,6 @@
 """Pure: converts the body of a request to the changes for `editing.edit`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from properties import merge
@@ -40,17 +40,27 @@ def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves
     return changes
 
 
-def replaced(body: Mapping[str, Any], reference: str, before: Document) -> Leaves:
+def replaced(
+    body: Mapping[str, Any],
+    reference: str,
+    before: Document,
+    is_locked: Callable[[str], bool] = lambda path: False,
+) -> Leaves:
     """Return the changes of a PUT: as of a PATCH, and what the body leaves out is cleared.
 
-    Three kinds of fields stay: the reference, what the platform sets itself, and fields that the
-    catalog does not know, since the caller cannot know them either.
+    Four kinds of fields stay: the reference, what the platform sets itself, fields that the
+    catalog does not know, since the caller cannot know them either, and fields that a rule of the
+    workspace gives to the platform.
+
+    Args:
+        is_locked: whether a rule keeps a leaf from being changed here.
 
     Raises:
         Misshapen: as `patched` does.
     """
     changes = patched(body, reference, before)
     left_out = [path for path in merge.leaves(before) if path not in changes and _is_ours(path)]
+    left_out = [path for path in left_out if not is_locked(path)]
     return dict.fromkeys(left_out) | changes
 
 

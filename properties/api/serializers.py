@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from crm_sync.platform.problems import explain
 from properties.api.property_schema import READ
+from properties.domain import owners
 from properties.domain.difference import smallest_patch
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
@@ -80,7 +81,7 @@ class PropertySerializer(SummarySerializer):
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_cannotClear(self, row: Property) -> list[str]:  # noqa: N802
         """Return the fields that the platform keeps, since no PATCH can say what we want (A12)."""
-        return sorted(smallest_patch(row, blocked=()).unsendable)
+        return sorted(smallest_patch(row, owners.of(row), blocked=()).unsendable)
 
     @extend_schema_field(ConflictSerializer(many=True))
     def get_conflicts(self, row: Property) -> Any:

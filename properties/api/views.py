@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from django.db import IntegrityError
@@ -24,8 +25,9 @@ from crm_sync.platform import references
 from properties.api.property_changes import Misshapen, patched, replaced
 from properties.api.property_schema import BODY
 from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
+from properties.domain import owners
 from properties.domain.editing import Invalid, Outdated, create, edit
-from properties.merge import Document, Leaves
+from properties.merge import Document, Leaves, leaves
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import OUT_OF_STEP, SyncState
@@ -74,7 +76,13 @@ class OneProperty(PropertyView):
         row = self.found()
         if row is None and self._create():
             return self._written(status=201)
-        self._edit(row or self.row(), replaced)
+        row = row or self.row()
+        ownership, theirs = owners.of(row), leaves(row.observed)
+
+        def is_locked(path: str) -> bool:
+            return bool(ownership.lock(path, theirs.get(path)))
+
+        self._edit(row, partial(replaced, is_locked=is_locked))
         return self._written()
 
     @extend_schema(

@@ -16,17 +16,20 @@ from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
 from properties.catalog.lookup import (
     FIELDS,
     GROUPS,
+    OTHERS,
+    PLACED,
     READ_ONLY,
     TOP_LEVEL,
     children,
     find,
+    group_of,
     label,
     last_label,
     leaf_of,
     members,
 )
 from properties.catalog.ranges import range_of
-from properties.catalog.sendable_parts import UNKNOWN, holds_unknown, sendable
+from properties.catalog.sendable_parts import UNKNOWN, holds_unknown, is_vacant, sendable
 from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
 from properties.catalog.validation import (
     FieldFault,
@@ -41,6 +44,8 @@ __all__ = [
     "FIELDS",
     "GROUPS",
     "MERGED",
+    "OTHERS",
+    "PLACED",
     "READ_ONLY",
     "SHORT_TEXT",
     "TOP_LEVEL",
@@ -54,8 +59,10 @@ __all__ = [
     "children",
     "equal",
     "find",
+    "group_of",
     "holds_unknown",
     "is_empty",
+    "is_vacant",
     "label",
     "last_label",
     "leaf_of",

@@ -21,6 +21,25 @@ for _row in ROWS:
         GROUPS.setdefault(_row.group, []).append(_row)
     else:
         _CHILDREN.setdefault(_row.parent, []).append(_row)
+# Where people expect the fields of "Extra": the group, and the field before it.
+PLACED = {
+    "offerType": ("Core", "propertyType"),
+    "parcelNumbers": ("References", "is24Id"),
+    "yearBuilt": ("Classification", "developmentState"),
+    "yearLastRenovated": ("Classification", "yearBuilt"),
+    "areaBwf": ("Areas and counts", ""),
+    "areaNwf": ("Areas and counts", "areaBwf"),
+    "areaPropertyLand": ("Areas and counts", "areaNwf"),
+    "craneCapacity": ("Areas and counts", "elevatorLoad"),
+    "numberOfToiletsGuest": ("Areas and counts", "numberOfToilets"),
+    "floor": ("Areas and counts", "numberOfBalconies"),
+    "numberOfFloors": ("Areas and counts", "floor"),
+    "numberOfApartments": ("Areas and counts", "numberOfFloors"),
+    "numberOfParcels": ("Areas and counts", "numberOfApartments"),
+    "grossPremium": ("Prices", "rentalIncomeInterval"),
+    "author": ("Listing", "customFields"),
+}
+OTHERS = "Others"  # the group of the fields that the catalog does not know
 _REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHILDREN.items()}
 
 _SHORT = 200  # characters of a path that is worth caching
@@ -77,6 +96,14 @@ def _find_inside(path: str) -> Field | None:
         return FIELDS.get(general)
     field = FIELDS.get(general[:-2])
     return field if field and field.kind.is_list else None  # an object may have a member "0"
+
+
+def group_of(path: str) -> str:
+    """Return the group in which people find a leaf; `OTHERS` if the catalog does not know it."""
+    top = TOP_LEVEL.get(path.partition(".")[0])
+    if top is None:
+        return OTHERS
+    return PLACED[top.path][0] if top.path in PLACED else top.group
 
 
 def leaf_of(path: str) -> str:

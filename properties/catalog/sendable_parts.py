@@ -35,6 +35,15 @@ def sendable(path: str, value: object) -> object:
     return [] if field.kind.is_list else {}
 
 
+def is_vacant(path: str, value: object) -> bool:
+    """Return whether a leaf of the platform has no value: it is absent, or cleared (A12).
+
+    UNKNOWN of a characteristic means no value. UNKNOWN of another leaf is a value that is newer
+    than the interface (A50).
+    """
+    return is_empty(path, value) or (value == UNKNOWN and sendable(path, None) == UNKNOWN)
+
+
 def holds_unknown(path: str, value: object) -> bool:
     """Return whether a list or object holds an UNKNOWN that cannot be sent (§4.6 rule 4, A13)."""
     if isinstance(value, dict):

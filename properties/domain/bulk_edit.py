@@ -17,6 +17,7 @@ from django.db.models import Count, Q, QuerySet
 
 from properties import merge
 from properties.catalog import FieldFault, equal, last_label, leaf_of
+from properties.domain import owners
 from properties.domain.editing import Invalid, Outdated, edit, faults, without_theirs
 from properties.domain.field_history import newer
 from properties.merge import Document, Leaves
@@ -80,6 +81,7 @@ def plan(batch: Batch, wanted: Wanted, *, entered: Leaves, now: datetime) -> boo
             return False
         batch.edits.all().delete()
         rows = batch.properties.order_by("object_reference_id", "pk").only(*COLUMNS)
+        rows = rows.with_rules()
         BatchEdit.objects.bulk_create(
             (_planned(batch, row, wanted) for row in rows), batch_size=CHUNK
         )
@@ -88,11 +90,15 @@ def plan(batch: Batch, wanted: Wanted, *, entered: Leaves, now: datetime) -> boo
 
 def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
     one, before = BatchEdit(batch=batch, real_estate_property=row), merge.leaves(row.desired)
+    ownership = owners.of(row)
     for leaf, value in wanted(row.desired).items():
         old = before.get(leaf)
         if equal(leaf, value, old):
             one.same.append(leaf)
-        elif found := without_theirs(row, faults({leaf: value}, before)):
+        elif found := (
+            without_theirs(row, faults({leaf: value}, before))
+            + owners.refused(row, {leaf: value}, ownership)
+        ):
             one.refused[leaf] = _reasons(leaf, found)
         else:
             one.planned[leaf] = [old, value]

@@ -11,6 +11,7 @@ from django.db import transaction
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import FieldFault, equal, new_faults
+from properties.domain import owners
 from properties.domain.difference import planned
 from properties.domain.editing import QUEUE, Invalid, edit, without_theirs
 from properties.domain.unsayable import without_unknown
@@ -89,7 +90,7 @@ def next_call(row: Property, answers: Collection[Resolution]) -> NextCall:
         inflight=row.inflight,
         problem=without_problems(row.problem, settled) if settled else row.problem,
     )
-    call, parts = planned(after)
+    call, parts = planned(after, owners.of(row))
     all_faults = [fault for some in faults.values() for fault in some]
     return NextCall(call, merge.document(parts), all_faults)
 

@@ -3,32 +3,48 @@
 import json
 import re
 from collections.abc import Collection
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from properties import merge
-from properties.catalog import UNSENDABLE, equal, find, holds_unknown, leaf_of, sendable
-from properties.merge import Leaves, Patch
+from properties.catalog import (
+    UNSENDABLE,
+    equal,
+    find,
+    holds_unknown,
+    is_vacant,
+    leaf_of,
+    sendable,
+)
+from properties.merge import Leaves, Owner, Patch
 from properties.models import Property
+from properties.models.property import ProblemKind
+from properties.ownership import Ownership
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # the name of a field in a text
 _CAPITAL = re.compile(r"(?:^|(?<=\.))[A-Z]")
 
 
-def planned(row: Property) -> tuple[str, Leaves]:
+def planned(row: Property, ownership: Ownership) -> tuple[str, Leaves]:
     """Return the call that a push would make without a read, and the leaves that it would send."""
-    patch = smallest_patch(row, inflight=row.inflight)
+    patch = smallest_patch(row, ownership, inflight=row.inflight)
     if not patch.parts:
         return "nothing to send", {}
     return ("POST" if row.platform_id is None else "PATCH"), patch.parts
 
 
 def smallest_patch(
-    row: Property, *, inflight: Collection[str] = (), blocked: Collection[str] | None = None
+    row: Property,
+    ownership: Ownership,
+    *,
+    inflight: Collection[str] = (),
+    blocked: Collection[str] | None = None,
 ) -> Patch:
     """Return the smallest PATCH of a row: see `properties.merge.smallest_patch`.
 
     Args:
+        ownership: the rules of its workspace.
         blocked: the leaves to leave out; by default the leaves that wait for a person.
     """
     return merge.smallest_patch(
@@ -38,7 +54,51 @@ def smallest_patch(
         blocked=row.blocked if blocked is None else blocked,
         equal=equal,
         sendable=partial(_sendable, row),
+        owner=ownership.owner,
+        vacant=is_vacant,
     )
+
+
+def undecided(row: Property, ownership: Ownership) -> set[str]:
+    """Return the leaves in which a rule has not had its effect yet, since it is newer.
+
+    A push decides them, although neither side has changed: theirs is adopted, a conflict is over,
+    or a leaf that was never sent is compared.
+    """
+    is_elsewhere = row.platform_id is None or "" in row.blocked
+    if is_elsewhere or not (ownership.rules or ownership.lifted):
+        return set()
+    ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
+    conflicts = row.problem.get(ProblemKind.CONFLICT, {})
+    found = set()
+    for path in (ours.keys() | theirs.keys() | row.blocked) - {""}:
+        owner, their = ownership(path), theirs.get(path)
+        if owner is Owner.NEVER:
+            is_open = path in row.blocked
+        elif equal(path, ours.get(path), their):
+            is_open = False
+        elif owner is Owner.THEIRS or (owner is Owner.FILL and not is_vacant(path, their)):
+            is_open = True
+        elif path in conflicts:
+            is_open = rule_ends(path, their, ownership, row.read_at)
+        else:
+            is_open = ownership.is_unagreed(path, row.read_at)
+        if is_open:
+            found.add(path)
+    return found
+
+
+def rule_ends(path: str, theirs: Any, ownership: Ownership, read_at: datetime | None) -> bool:
+    """Return whether a rule ends a conflict that a person was asked about.
+
+    Only a rule that is newer than the question does, and none erases a value that no PATCH can
+    hold (`properties.domain.unsayable`).
+    """
+    owner = ownership(path)
+    if owner is Owner.NEVER:
+        return True
+    decides = owner in (Owner.OURS, Owner.FILL) and ownership.is_new(path, read_at)
+    return decides and not holds_unknown(path, theirs)
 
 
 def _sendable(row: Property, path: str, value: Any) -> Any:

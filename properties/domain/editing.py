@@ -29,11 +29,12 @@ from properties.catalog import (
     validate,
     within_limit,
 )
-from properties.domain import field_history, unsayable
+from properties.domain import field_history, owners, unsayable
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, with_derived, with_problem, without_problems
+from properties.ownership import Ownership
 
 ConflictPolicy = Workspace.ConflictPolicy
 
@@ -42,7 +43,7 @@ REFERENCE = "objectReferenceId"
 
 
 class Invalid(Exception):
-    """The platform would refuse these values; `faults` names each field (§4.6, §7)."""
+    """The platform refuses these values (§4.6, §7) or owns them; `faults` names each field."""
 
     def __init__(self, faults: list[FieldFault]) -> None:
         super().__init__("; ".join(fault.sentence for fault in faults))
@@ -63,6 +64,7 @@ def edit(
     note: str = "",
     cause: str = "",
     revision: int | None = None,
+    ownership: Ownership | None = None,
 ) -> set[str]:
     """Change what we want of a property, and make it due for a push.
 
@@ -72,6 +74,7 @@ def edit(
             "prices" is not.
         cause: what makes this and other changes together (`Change.cause`).
         revision: the edit is made at this revision only; None allows any.
+        ownership: the rules of the workspace, if they were read already.
 
     A change that would erase a value of the platform that no PATCH can hold is not sent: it waits
     for a person (`properties.domain.unsayable`).
@@ -80,8 +83,9 @@ def edit(
         the leaves that really changed; empty if the property had all these values already.
 
     Raises:
-        Invalid: nothing was changed. The faults name each field. For a path that is no leaf, they
-            name the leaf that holds it.
+        Invalid: nothing was changed, because the platform would refuse a value or a rule of the
+            workspace keeps it. The faults name each field. For a path that is no leaf, they name
+            the leaf that holds it.
         Outdated: it is at another revision, or was when we wrote. The instance is refreshed.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
@@ -91,7 +95,9 @@ def edit(
         before = merge.leaves(property_.desired)
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
-        if found := without_theirs(property_, faults(asked, before)):
+        rules = ownership or owners.of(property_)
+        found = without_theirs(property_, faults(asked, before))
+        if found := found + owners.refused(property_, real, rules):
             raise Invalid(found)
         if not real:
             return set()
@@ -176,11 +182,12 @@ def create(
     now: datetime,
     actor: AbstractBaseUser | None = None,
     note: str = "",
+    ownership: Ownership | None = None,
 ) -> Property:
     """Create a property that the CRM has and we do not know yet, and make it due for a push.
 
     Raises:
-        Invalid: the reference cannot be sent (A14), or the platform would refuse a value.
+        Invalid: the reference cannot be sent (A14), or a value is refused as by `edit`.
         IntegrityError: a property has this reference already.
     """
     fault = references.fault(reference)
@@ -189,7 +196,8 @@ def create(
     with transaction.atomic():
         property_ = Property.objects.create(workspace=workspace, object_reference_id=reference)
         document = dict(changes) | {REFERENCE: reference}
-        edit(property_, document, origin=origin, now=now, actor=actor, note=note)
+        by: _By = {"origin": origin, "actor": actor, "now": now}
+        edit(property_, document, note=note, ownership=ownership, **by)
     return property_
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 
 from crm_sync.models import Workspace
 from properties import merge
 from properties.catalog import equal
-from properties.merge import Clash, Leaves
+from properties.merge import Clash, Leaves, Owner
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 
@@ -18,6 +18,7 @@ DECISIONS = {
     Workspace.ConflictPolicy.PLATFORM_WINS: Conflict.Decision.THEIRS,
     Workspace.ConflictPolicy.ASK: Conflict.Decision.OPEN,
 }
+PUT_BACKS, FIGHT = 3, timedelta(days=1)  # after so many a person is asked
 _PROGRAMS = {
     Origin.FEED: "A feed",
     Origin.MISSING: "A feed",
@@ -59,14 +60,16 @@ def record(
     )
 
 
-def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now: datetime) -> None:
-    """Write a Conflict for each clash: decided by the policy, or open for a person."""
+def note_conflicts(
+    row: Property, clashes: Iterable[Clash], policy: str, *, now: datetime, rule: str = ""
+) -> None:
+    """Write a Conflict for each clash: decided by the policy or a rule, or open for a person."""
     decision = DECISIONS[Workspace.ConflictPolicy(policy)]
     for clash in clashes:
         # A field has at most one open conflict: a newer value of theirs replaces the older one.
         open_one = Conflict.objects.filter(real_estate_property=row, path=clash.path, decision="")
         columns = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
-        columns["decided_at"] = now if decision else None
+        columns |= {"decided_at": now if decision else None, "rule": rule}
         if not open_one.update(**columns):
             Conflict.objects.create(
                 real_estate_property=row,
@@ -75,6 +78,12 @@ def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now:
                 created_at=now,
                 **columns,
             )
+
+
+def was_fought_over(row: Property, path: str, *, now: datetime) -> bool:
+    """Return whether the rule "ours" put our value back so often of late that it does not hold."""
+    ended = Conflict.objects.filter(real_estate_property=row, path=path, rule=Owner.OURS.value)
+    return ended.filter(decided_at__gt=now - FIGHT).count() >= PUT_BACKS
 
 
 def close_conflicts(

@@ -17,10 +17,13 @@ from crm_sync.platform.errors import AuthError, RejectedError, TransientError
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
+from properties.domain import owners
 from properties.domain.difference import smallest_patch
 from properties.domain.editing import QUEUE
 from properties.drift.findings import RANK, DriftFinding, DriftVerdict, Leaf
+from properties.merge import Owner
 from properties.models import Property
+from properties.ownership import Ownership
 from properties.pull.reading import read
 from properties.pull.room import NoRoom, Room, wait_for_room
 
@@ -56,7 +59,7 @@ def compare(
     """
     silent = 0
     for pk in chosen:
-        row = Property.objects.filter(pk=pk).first()
+        row = Property.objects.with_rules().filter(pk=pk).first()
         if row is None:
             continue
         try:
@@ -81,12 +84,13 @@ def compare(
 
 def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> DriftFinding:
     """Return how a row differs from the document that was read; None is a missing property."""
-    theirs = merge.leaves(document or {})
+    theirs, ownership = merge.leaves(document or {}), owners.of(row)
     ours, base = _ours(row), merge.leaves(row.observed)
     paths = [
         path
         for path in sorted(ours.keys() | theirs.keys())
         if not equal(path, ours.get(path), theirs.get(path))
+        and ownership(path) is not Owner.NEVER  # both sides keep their value
     ]
     if document is not None and not paths:
         return DriftFinding(row.pk, str(row), DriftVerdict.SAME)
@@ -114,15 +118,17 @@ def idle(now: datetime) -> Q:
     return Q(due_at=None) & due.unleased(now)
 
 
-def forgotten(row: Property) -> set[str]:
+def forgotten(row: Property, ownership: Ownership) -> set[str]:
     """Return the leaves of an idle row that a push would send, although nothing made it due (I7).
 
-    Leaves that wait for a person are left out; the leaf "" in a problem blocks the whole row.
+    Leaves that wait for a person are left out; the leaf "" in a problem blocks the whole row. So
+    are leaves that a newer rule has made sendable (`difference.undecided`).
     """
     if "" in row.blocked:
         return set()
-    patch = smallest_patch(row, inflight=row.inflight)
-    return set(patch.parts) | (set(patch.unsendable) - READ_ONLY)
+    patch = smallest_patch(row, ownership, inflight=row.inflight)
+    paths = set(patch.parts) | (set(patch.unsendable) - READ_ONLY)
+    return {path for path in paths if not ownership.is_unagreed(path, row.read_at)}
 
 
 def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> int:

@@ -2,8 +2,8 @@
 
 Only `editing.edit` and the merge may write `desired`. A write that bypasses them
 (`QuerySet.update`, a fixture, SQL) makes no row due and would never reach the platform. The sweep
-finds it. It also writes the words of the search and the keys of a match again where they are not
-those of the row.
+finds it. It also finds rows in which a newer rule of the workspace has to take effect, and writes
+the words of the search and the keys of a match again where they are not those of the row.
 """
 
 import logging
@@ -16,6 +16,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.domain import owners
+from properties.domain.difference import undecided
 from properties.drift.comparison import forgotten, idle, make_due
 from properties.drift.findings import NAMED, DriftVerdict, by_count, entry
 from properties.models import DriftCheck, Property
@@ -25,7 +27,10 @@ from properties.models.search_column import SOURCES, text_of
 log = logging.getLogger(__name__)
 
 CHUNK = 200  # rows held in memory
-READ = ("pk", *SOURCES, "search", *MAKERS, "revision", "observed", "inflight", "problem")
+READ = (
+    *("pk", *SOURCES, "search", *MAKERS),
+    *("revision", "observed", "inflight", "problem", "read_at"),
+)
 
 
 def sweep(
@@ -57,14 +62,18 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
     pks = list(rows.values_list("pk", flat=True)[:chunk])
     untouched = mine.filter(idle(now), pk__in=pks)
     rows_read = list(untouched.only(*READ).order_by("pk"))
-    found = {row: paths for row in rows_read if (paths := forgotten(row))}
+    rules = owners.of_key(workspace.pk)  # they may change between two chunks
+    found = {row: paths for row in rows_read if (paths := forgotten(row, rules))}
+    # A rule that was changed is no write that bypassed `edit`.
+    ruled = [row.pk for row in rows_read if row not in found and undecided(row, rules)]
     fields = Counter(check.fields)
     fields.update(path for paths in found.values() for path in paths)
     named = check.found + [
         entry(row.pk, str(row), DriftVerdict.UNEXPLAINED, paths) for row, paths in found.items()
     ]
     with transaction.atomic():
-        ours = DriftCheck.objects.filter(pk=check.pk, position=check.position, finished_at=None)
+        begun = {"started_at": check.started_at, "position": check.position}
+        ours = DriftCheck.objects.filter(pk=check.pk, finished_at=None, **begun)
         if not ours.update(
             position=pks[-1] if pks else check.position,
             compared=F("compared") + len(pks),
@@ -75,7 +84,7 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
             finished_at=None if len(pks) == chunk else now,
         ):
             return
-        make_due(workspace, [row.pk for row in found], now=now)
+        make_due(workspace, [*(row.pk for row in found), *ruled], now=now)
         for row in rows_read:
             if stale := _stale(row):
                 mine.filter(pk=row.pk, revision=row.revision).update(**stale)

@@ -34,6 +34,7 @@ from properties.catalog import (
     new_faults,
 )
 from properties.catalog.validation import READ_ONLY_MESSAGE
+from properties.domain import owners
 from properties.domain.editing import create, edit
 from properties.domain.field_history import newer
 from properties.forms import assembly, form_tree
@@ -42,6 +43,7 @@ from properties.forms.input_values import unit
 from properties.forms.inputs import Input
 from properties.forms.question import Question
 from properties.models import Change, Property
+from properties.ownership import Ownership
 
 SHOWN = "shown"  # the hidden input with the values that the page showed
 WORKSPACE = "workspace"
@@ -71,6 +73,7 @@ class PropertyForm(forms.Form):
         self.tree = form_tree.tabs(self.document, rooms=rooms, creating=self.creating)
         self._add_keys()
         self._add_inputs()
+        self._add_rules()
         for name in self.fields if locked else ():
             self.fields[name].disabled = True
 
@@ -90,6 +93,7 @@ class PropertyForm(forms.Form):
                 now=now,
                 actor=actor,
                 revision=self.instance.revision,
+                ownership=self.ownership,
             )
             return self.instance
         return create(
@@ -99,6 +103,7 @@ class PropertyForm(forms.Form):
             origin=Change.Origin.ADMIN,
             now=now,
             actor=actor,
+            ownership=self.ownership,
         )
 
     @cached_property
@@ -164,6 +169,22 @@ class PropertyForm(forms.Form):
         self.fields[REFERENCE].disabled = not self.creating
         self.fields[REFERENCE].required = self.creating
 
+    def _add_rules(self) -> None:
+        """Lock the inputs of the platform's fields, and say why. A new property has no rules."""
+        self.ownership = Ownership("") if self.creating else owners.of(self.instance)
+        if not self.ownership.rules:
+            return
+        theirs = merge.leaves(self.instance.observed)
+        for name, one in self.inputs.items():
+            leaf = leaf_of(name)
+            their = theirs.get(leaf)
+            is_owned = bool(self.ownership.lock(leaf, their))
+            one.rule(self.ownership.note(leaf, their), is_owned=is_owned)
+        for name, box in self.fields.items():
+            leaf = leaf_of(name.removesuffix(":remove"))
+            if name.endswith(":remove") and self.ownership.lock(leaf, theirs.get(leaf)):
+                box.disabled = True
+
     def _stored_at(self, place: form_tree.InputPlace) -> Any:
         """Return the value that an input shows; entries of a map have no path in the catalog."""
         leaf = leaf_of(place.path)
@@ -185,6 +206,10 @@ class PropertyForm(forms.Form):
                 self.add_error(None, f"{label(name)}: {READ_ONLY_MESSAGE}")
         if self.creating:
             self._check_reference()
+        data = cast(QueryDict, self.data)
+        for name, one in self.inputs.items():
+            if one.is_owned and one.was_posted(data):  # the rule is newer than the page
+                self.add_error(name, f"{one.note} What you entered was not saved.")
         stored = merge.leaves(self.instance.desired)
         shown = merge.leaves(self.document)
         for leaf, (touched, removed) in self._touched().items():
@@ -201,8 +226,21 @@ class PropertyForm(forms.Form):
             self._check(leaf, made, there)
             if not equal(leaf, made.value, there):
                 self.changes[leaf] = made.value
+        if self.creating:
+            self._check_rules()
         self._carry()
         return self.cleaned_data
+
+    def _check_rules(self) -> None:
+        """Refuse values of a new property in fields that its workspace gives to the platform."""
+        workspace = self.cleaned_data.get(WORKSPACE)
+        if workspace is None:
+            return
+        self.ownership = owners.of_workspace(workspace)
+        for fault in owners.refused(self.instance, self.changes, self.ownership):
+            name, _ = self._input_at(fault, ())
+            touched = [one for one in self.changed_data if leaf_of(one) == fault.path]
+            self.add_error(name or next(iter(touched), None), fault.message)
 
     def _touched(self) -> dict[str, tuple[dict[str, Any], set[int]]]:
         """Return the touched inputs of each leaf, and the rows to remove."""

@@ -19,11 +19,13 @@ from crm_sync.text import capitalized
 from properties.catalog import (
     FIELDS,
     GROUPS,
+    PLACED,
     UNKNOWN_NAMES,
     Field,
     Kind,
     children,
     find,
+    group_of,
     label,
     last_label,
 )
@@ -42,37 +44,20 @@ HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, no
 MAP_MEMBERS = ("name", "value")
 TEXTS = "Texts"  # a group of ours: what readers of the listing read
 LANGUAGES = "localizations"
-# Where people expect the fields of "Extra", and the texts: the group, and the field before it.
-PLACED = {
-    TITLE: (TEXTS, ""),
-    LANGUAGES: (TEXTS, TITLE),
-    "offerType": ("Core", "propertyType"),
-    "parcelNumbers": ("References", "is24Id"),
-    "yearBuilt": ("Classification", "developmentState"),
-    "yearLastRenovated": ("Classification", "yearBuilt"),
-    "areaBwf": ("Areas and counts", ""),
-    "areaNwf": ("Areas and counts", "areaBwf"),
-    "areaPropertyLand": ("Areas and counts", "areaNwf"),
-    "craneCapacity": ("Areas and counts", "elevatorLoad"),
-    "numberOfToiletsGuest": ("Areas and counts", "numberOfToilets"),
-    "floor": ("Areas and counts", "numberOfBalconies"),
-    "numberOfFloors": ("Areas and counts", "floor"),
-    "numberOfApartments": ("Areas and counts", "numberOfFloors"),
-    "numberOfParcels": ("Areas and counts", "numberOfApartments"),
-    "grossPremium": ("Prices", "rentalIncomeInterval"),
-    "author": ("Listing", "customFields"),
-}
+# Where people expect fields of other groups, and the texts: the group, and the field before it.
+WHERE = {TITLE: (TEXTS, ""), LANGUAGES: (TEXTS, TITLE)} | PLACED
 
 
 @dataclass
 class InputPlace:
-    """One input; the page adds Django's bound field and the problems that wait there."""
+    """One input; the page adds Django's bound field, its problems and what a rule means there."""
 
     path: str
     row: Field
     label: str
     bound: Any = None
     problems: list[str] = field(default_factory=list)
+    rule: str = ""
 
     @property
     def has_trouble(self) -> bool:
@@ -82,7 +67,7 @@ class InputPlace:
     @property
     def html(self) -> SafeString:
         """The input below its label, with its errors and problems."""
-        return labelled(self.bound, self.problems)
+        return labelled(self.bound, self.problems, self.rule)
 
 
 @dataclass
@@ -111,10 +96,14 @@ class Block:
     Attributes:
         may_fold: it is an object, which can be hidden while it is empty.
         problems: the problems of a list as a whole.
+        rule: what a rule means for all its inputs.
+        is_owned: the platform owns all its inputs, so nothing can be added.
     """
 
     path: str
     title: str
+    rule: str = field(default="", kw_only=True)
+    is_owned: bool = field(default=False, kw_only=True)
     places: list[InputPlace] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     is_states: bool = False
@@ -196,8 +185,8 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
 
 def _placed(group: str, rows: list[Field]) -> list[Field]:
     """Return the fields of a tab: the fields of its group, and fields that people expect there."""
-    shown = [row for row in rows if row.path not in PLACED]
-    for path, (where, behind) in PLACED.items():
+    shown = [row for row in rows if row.path not in WHERE]
+    for path, (where, behind) in WHERE.items():
         if where == group:
             paths = [row.path for row in shown]
             shown.insert(paths.index(behind) + 1 if behind else 0, FIELDS[path])
@@ -209,8 +198,8 @@ def tab_of(path: str) -> str:
     leaf = find(path)
     if leaf is None or leaf.read_only:
         return ""
-    top = leaf.path.partition(".")[0]
-    group = PLACED[top][0] if top in PLACED else leaf.group
+    top = path.partition(".")[0]
+    group = WHERE[top][0] if top in WHERE else group_of(path)
     return Tab(TITLES.get(group, group), []).slug
 
 

@@ -10,11 +10,12 @@ from properties.forms.markup import element, elements
 NEEDED = element("span", {"class": "ps-required", "title": "Needed"}, "*")
 
 
-def labelled(bound: BoundField, problems: Iterable[str]) -> SafeString:
+def labelled(bound: BoundField, problems: Iterable[str], rule: str = "") -> SafeString:
     """Return an input below its label.
 
     Args:
         problems: what waits for a person at this field, beside the errors of the form.
+        rule: what a rule of the workspace means for it; "" for nothing.
     """
     field, errors = bound.field, bound.errors
     states = {
@@ -34,6 +35,7 @@ def labelled(bound: BoundField, problems: Iterable[str]) -> SafeString:
         ),
         bound.as_widget(),
         _errors(bound, errors),
+        element("p", {"class": "ps-rule"}, rule) if rule else "",
         elements(element("p", {"class": "ps-problem"}, text) for text in problems),
     )
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -55,6 +56,8 @@ class Input(forms.Field):
     Attributes:
         path: the path of its value in the document; also its name in the HTML form.
         stored: the value that it shows.
+        note: what a rule of the workspace means for it; "" without a rule.
+        is_owned: a rule gives it to the platform, so it can only be read.
     """
 
     def __init__(self, row: Field, path: str, stored: Any, *, label: str, unit: str = "") -> None:
@@ -66,6 +69,19 @@ class Input(forms.Field):
         self.shown = input_values.shown(row.kind, stored, self.zone)
         self.is_wide = row.kind in _LONG or row.kind is Kind.ENUM_LIST
         super().__init__(required=False, label=label, initial=self.shown, widget=_widget(self))
+        self.note, self.is_owned = "", False
+
+    def rule(self, note: str, *, is_owned: bool) -> None:
+        """Show what a rule means for the field; one of the platform is read only."""
+        self.note, self.is_owned = note, is_owned
+        self.disabled = self.disabled or is_owned
+
+    def was_posted(self, data: QueryDict) -> bool:
+        """Return whether another value was posted, though the field is read only."""
+        if self.path not in data:
+            return False
+        posted = self.widget.value_from_datadict(data, {}, self.path)
+        return not input_values.same(self.row.kind, self.shown, posted)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Return whether a person touched it; an input that was not posted was not touched."""

@@ -20,16 +20,30 @@ from crm_sync.models import Workspace
 from properties.feeds import Line, NotAFeed, full_feed_format
 from properties.imports.profiles import profile_of
 from properties.models import LastFeed, Sender
+from properties.ownership import Ownership, lockable
 
 VERSION = 3
 
 
-def digest(line: Line) -> str:
+def digest(line: Line, rules: str = "") -> str:
     """Return the SHA-256 of the content of a record, without its place in the file.
+
+    Args:
+        rules: the rules by which values of the record are set aside, see `rules_of`.
 
     An import detects changes by it: SwissRETS itself warns against relying on `modified`.
     """
-    return hashlib.sha256(b"%d %b" % (VERSION, line.body)).hexdigest()
+    return hashlib.sha256(b"%d %b%b" % (VERSION, line.body, rules.encode())).hexdigest()
+
+
+def rules_of(ownership: Ownership) -> str:
+    """Return the rules by which values of a feed are set aside; "" without any.
+
+    So a record is compared again once a rule has changed, and what was set aside is not lost.
+    """
+    if not lockable(ownership.rules):
+        return ""
+    return " ".join(f"{key}={owner}" for key, owner in sorted(ownership.rules.items()))
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,19 @@ The policy of a sender may set their availability state. A property that returns
 it had before, unless somebody has changed the state in between.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from django.db.models import Q
+
 from crm_sync.models import Workspace
-from properties.domain.editing import Outdated, edit
+from properties.domain import owners
+from properties.domain.editing import Invalid, Outdated, edit
+from properties.merge import Owner
 from properties.models import Change, Property, Sender
+
+log = logging.getLogger(__name__)
 
 STATE = "availabilityState"
 EXEMPT = "REFERENCE"  # a sold property that is still shown; no feed of offers has it
@@ -23,12 +30,14 @@ def state_of(sender: Sender | None) -> str:
 
 
 def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
-    """Return the references that no policy changes."""
-    rows = Property.objects.filter(
-        workspace=workspace,
-        object_reference_id__in=references,
-        desired__availabilityState=EXEMPT,
-    )
+    """Return the references that no policy changes: also because the platform owns the state."""
+    owner = owners.of_workspace(workspace)(STATE)
+    if owner is Owner.THEIRS:
+        return sorted(references)
+    kept = Q(desired__availabilityState=EXEMPT)
+    if owner is Owner.FILL:
+        kept |= Q(observed__availabilityState__isnull=False)
+    rows = Property.objects.filter(kept, workspace=workspace, object_reference_id__in=references)
     return sorted(str(one) for one in rows.values_list("object_reference_id", flat=True))
 
 
@@ -44,6 +53,8 @@ def set_state(rows: Iterable[Property], state: str, *, now: datetime, cause: str
                 edit(row, changes, origin=by, now=now, cause=cause, revision=row.revision)
             except Outdated:
                 continue  # the row has been read again
+            except Invalid:  # a rule has given the state to the platform since the preview
+                log.warning("%s keeps its state, since the platform owns it", row)
             break
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
@@ -11,7 +12,7 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.catalog import FieldFault, equal
-from properties.domain import candidates
+from properties.domain import candidates, owners
 from properties.domain.difference import short
 from properties.domain.editing import Invalid, Outdated, edit, faults
 from properties.domain.headline import headline
@@ -19,7 +20,7 @@ from properties.feeds import Line, Record, Refusal
 from properties.imports import bulk_create
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
-from properties.imports.feed_digest import digest
+from properties.imports.feed_digest import digest, rules_of
 from properties.imports.lookalikes import Lookalikes
 from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
@@ -77,6 +78,8 @@ class RecordImport:
         self._dry_run = dry_run
         self._seen_at = seen_at
         self._unseen: dict[tuple[int, str], Change] = {}
+        self._ownership = owners.of_workspace(workspace)
+        self._rules = rules_of(self._ownership)
         self._lookalikes = Lookalikes(workspace, earlier)
 
     def take(self, lines: list[Line]) -> Iterator[ImportReport]:
@@ -117,13 +120,16 @@ class RecordImport:
             return set()
         records = (line for line in lines if line.kind == "record" and line.reference in stood)
         return {
-            one.reference for one in records if stood[one.reference] == (self._feed, digest(one))
+            one.reference
+            for one in records
+            if stood[one.reference] == (self._feed, digest(one, self._rules))
         }
 
     def _known(self, references: Collection[str | None]) -> dict[str | None, Property]:
         if not references:
             return {}
-        rows = self._there(references).defer("observed", "inflight")
+        unread = ("inflight",) if self._rules else ("observed", "inflight")
+        rows = self._there(references).defer(*unread)
         return {row.object_reference_id: row for row in rows}
 
     def _there(self, references: Iterable[str | None]) -> QuerySet[Property]:
@@ -197,13 +203,11 @@ class RecordImport:
 
     def _create(self, items: list[_Item]) -> None:
         if not self._dry_run:
-            arrived = [
-                NewProperty(one.record.reference, one.alone, self._new_memory(one)) for one in items
-            ]
+            arrived = [NewProperty(one.record.reference, *self._new_columns(one)) for one in items]
             bulk_create.create_all(self._workspace, arrived, **self._by)
         for one in items:
             self._note_new(one)
-            self._set_aside(one.line)
+            self._set_aside(one.line, self._refusals(Property(), one.alone))
 
     def _note_new(self, item: _Item) -> None:
         report, reference = self._report, item.record.reference
@@ -229,8 +233,11 @@ class RecordImport:
     def _revise_as_read(self, row: Property, item: _Item) -> None:
         """Apply a record; raise `Outdated`, with the row read again, if somebody was faster."""
         changes, changed = _changes(row, item.record)
+        owned = self._refusals(row, {path: changes[path] for path in changed})
+        changes = {path: value for path, value in changes.items() if path not in owned}
+        changed = [path for path in changed if path not in owned]
         before = leaves(row.desired)
-        memory = self._memory(item, row.leftover)
+        memory = self._memory(item, row.leftover, owned)
         try:
             if unseen := self._unseen_faults(row, changed, changes, before):
                 raise Invalid(unseen)
@@ -238,7 +245,8 @@ class RecordImport:
                 _check({path: changes[path] for path in changed}, before)
             elif changed or memory:
                 with transaction.atomic():
-                    edit(row, changes, revision=row.revision, **self._by)
+                    rules = self._ownership
+                    edit(row, changes, revision=row.revision, ownership=rules, **self._by)
                     if memory and not self._rows.filter(pk=row.pk).update(**memory):
                         raise Property.DoesNotExist
         except Invalid as error:
@@ -251,7 +259,7 @@ class RecordImport:
                 self._report.differences.add(found)
         else:
             self._report.unchanged.add(item.record.reference)
-        self._set_aside(item.line)
+        self._set_aside(item.line, owned)
 
     def _unseen_faults(
         self, row: Property, changed: list[str], changes: Leaves, before: Leaves
@@ -268,24 +276,35 @@ class RecordImport:
             for change in found
         ]
 
-    def _new_memory(self, item: _Item) -> dict[str, Any]:
-        """Return the columns of `_memory` for a new property, always the same ones."""
-        return self._memory(item, {}) or {"leftover": {}}
+    def _refusals(self, row: Property, changes: Leaves) -> dict[str, str]:
+        """Return the changed leaves that a rule keeps from the feed, each with its reason."""
+        faults = owners.refused(row, changes, self._ownership)
+        return {
+            one.path: f"{one.path}: {short(changes[one.path])} is set aside. {one.message}"
+            for one in faults
+        }
 
-    def _memory(self, item: _Item, known: dict[str, Any]) -> dict[str, Any]:
+    def _new_columns(self, item: _Item) -> tuple[Leaves, dict[str, Any]]:
+        """Return the values of a new property, and the columns of `_memory`, always the same."""
+        owned = self._refusals(Property(), item.alone)
+        wanted = {path: value for path, value in item.alone.items() if path not in owned}
+        return wanted, self._memory(item, {}, owned) or {"leftover": {}}
+
+    def _memory(self, item: _Item, known: dict[str, Any], owned: Collection[str]) -> dict[str, Any]:
         """Return the columns for the values without a field, and for the last full feed.
 
         Args:
             known: the stored values without a field; a table adds to them.
+            owned: the leaves that were set aside. They are new again once no rule keeps them.
         """
         leftover = item.record.leftover
         if self._feed is None:
             whole = known | leftover
             return {"leftover": whole} if whole != known else {}
         return {
-            "fed": item.alone,
+            "fed": {path: value for path, value in item.alone.items() if path not in owned},
             "leftover": leftover,
-            "fed_digest": digest(item.line),
+            "fed_digest": digest(item.line, self._rules),
             "fed_by": self._feed,
         }
 
@@ -293,9 +312,10 @@ class RecordImport:
         reasons = [fault.sentence for fault in faults]
         self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
 
-    def _set_aside(self, line: Line) -> None:
-        if line.warnings:
-            self._report.warned.add((str(line.reference), list(line.warnings)))
+    def _set_aside(self, line: Line, owned: Mapping[str, str] = MappingProxyType({})) -> None:
+        if line.warnings or owned:
+            told = [*owned.values(), *line.warnings]
+            self._report.warned.add((str(line.reference), told))
         if line.aside:
             values = {} if self._report.aside.is_full else _leftover(line)
             found = {name: values.get(name) for name in line.aside}

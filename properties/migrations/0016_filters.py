@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('crm_sync', '0009_holds'),
-        ('properties', '0014_batch_edits'),
+        ('properties', '0015_owners'),
     ]
 
     operations = [

@@ -5,7 +5,15 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from properties.merge import Owner
 from properties.models.change import Origin
+
+RULES = {
+    Owner.OURS.value: "The rule that we own it",
+    Owner.THEIRS.value: "The rule that the platform owns it",
+    Owner.FILL.value: "The rule to fill it if empty",
+    Owner.NEVER.value: "The rule never to send it",
+}
 
 
 class Conflict(models.Model):
@@ -33,6 +41,8 @@ class Conflict(models.Model):
     origin = models.CharField(
         max_length=10, choices=Origin, blank=True, default="", db_default="", editable=False
     )
+    # The owner that a rule of the workspace names, if it decided (docs/ownership.md).
+    rule = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -50,5 +60,7 @@ class Conflict(models.Model):
 
     @property
     def who(self) -> str:
-        """Who ended it: a person, else the side or the program; "" for a policy."""
+        """Who ended it: a person, a rule, else the side or the program; "" for a policy."""
+        if self.rule:
+            return RULES.get(self.rule, "A rule")
         return str(self.decided_by) if self.decided_by else str(self.get_origin_display())

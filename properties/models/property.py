@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.db import models
-from django.db.models import Case, Q, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -17,6 +17,8 @@ from properties.catalog.enums import OFFER_TYPES
 from properties.models.documents import NumberAt, are_objects
 from properties.models.match_columns import COLUMNS, MatchField, keys_of
 from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
+
+Rows = TypeVar("Rows", bound="models.QuerySet[Property]")
 
 
 class SyncState(models.TextChoices):
@@ -130,6 +132,19 @@ class PropertyQuerySet(models.QuerySet["Property"]):
         return self.annotate(
             sync_state=Case(*cases, default=default, output_field=models.CharField())
         )
+
+    def with_rules(self) -> Self:
+        """Load the rules of the workspace with each row, for `owners.of`, and no secret (S5)."""
+        return with_rules(self)
+
+
+def with_rules(rows: Rows) -> Rows:
+    """Load the rules of the workspace with each row; see `PropertyQuerySet.with_rules`."""
+    return rows.annotate(
+        rules_of=F("workspace__slug"),
+        rules_policy=F("workspace__conflict_policy"),
+        rules=F("workspace__owners"),
+    )
 
 
 class Property(DueModel):

@@ -7,13 +7,16 @@ from urllib.parse import quote
 
 from crm_sync.doctor.checking import Seen, check_assumptions, guarded, listed, names_of, objects_in
 from crm_sync.hooks import Finding, Verdict
+from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.platform.read_only import Live
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
 from properties.catalog.sendable_parts import UNKNOWN, sendable
 from properties.catalog.validation import CHOICE, validate
+from properties.domain import owners
 from properties.merge import UNSENDABLE
+from properties.ownership import RULED
 
 LIST = "/v1/real-estate-properties"
 SAMPLE = 5  # properties that are read in full, spread over the first page
@@ -37,8 +40,9 @@ ASSUMPTIONS = {
 }
 
 
-def findings(_: int, live: Live) -> Iterator[Finding]:
-    """Yield the findings from a sample of properties."""
+def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
+    """Yield the findings from the rules of a workspace and from a sample of properties."""
+    yield from _rules(workspace_id)
     page = live.document(LIST, page=0, size=100)
     items = objects_in(page)
     keys = [str(one["id"]) for one in items if one.get("id") is not None]
@@ -47,6 +51,16 @@ def findings(_: int, live: Live) -> Iterator[Finding]:
     documents = [one for one in read if isinstance(one, dict)]
     yield from guarded("fields", lambda: _fields(documents))
     yield from check_assumptions("properties", ASSUMPTIONS, _seen(live, items, documents))
+
+
+def _rules(workspace_id: int) -> Iterator[Finding]:
+    """Name the rules that have no effect, since a newer version set them."""
+    stored = Workspace.objects.values_list("owners", flat=True).get(pk=workspace_id)
+    known = owners.of_key(workspace_id).rules
+    odd = [key for key in stored.get("rules", {}) if key not in known or key not in RULED]
+    if odd:
+        text = f"No effect has the rule of {listed(sorted(odd))}: this version does not know it."
+        yield Finding("owners", Verdict.WARNING, text, "Set these owners again on the tab Fields.")
 
 
 def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from properties.domain import candidates
+from properties.domain import candidates, owners
 from properties.domain.difference import planned
 from properties.models import Property
 from properties.models.property import OUT_OF_STEP, TO_SEND, ProblemKind
@@ -21,7 +21,8 @@ def first_plan(workspace_id: int) -> Mapping[str, int]:
     unread = there.filter(read_at=None).count()
     read = there.filter(read_at__isnull=False)
     some = read.order_by("pk").only(*COLUMNS)[:COUNTED]
-    changed = sum(planned(row)[0] == "PATCH" for row in some.iterator(chunk_size=500))
+    rules = owners.of_key(workspace_id)
+    changed = sum(planned(row, rules)[0] == "PATCH" for row in some.iterator(chunk_size=500))
     clashed = mine.filter(OUT_OF_STEP, problem__has_key=ProblemKind.CONFLICT.value)
     doubles = candidates.doubles(workspace_id).filter(TO_SEND).count()
     return {

@@ -11,10 +11,11 @@ from crm_sync.hooks import CheckGroup, Invariant, Wrong
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import Workspace, awake, due
 from properties import recurring
+from properties.domain import owners
 from properties.drift.comparison import forgotten
 from properties.models import Conflict, Import, Property, Recurring, Source, Undo
 from properties.models.import_ import ImportState
-from properties.models.property import ProblemKind, WaitReason
+from properties.models.property import ProblemKind, WaitReason, with_rules
 
 CHUNK = 200  # rows held in memory
 SHOWN = 3  # fields of a row that are named
@@ -22,7 +23,7 @@ NAME = ("workspace", "object_reference_id", "platform_id")
 READ = (
     *NAME,
     *("desired", "observed", "inflight", "problem"),
-    *("due_at", "lease_until", "create_sent_at"),
+    *("due_at", "lease_until", "create_sent_at", "read_at"),
 )
 
 
@@ -68,7 +69,7 @@ def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
     """Check the documents of all rows; 100,000 rows take about ten seconds."""
     open_ones = Conflict.objects.filter(decision=Conflict.Decision.OPEN)
     asked = Prefetch("conflict_set", open_ones.only("real_estate_property", "path"), "asked")
-    whole = rows.only(*READ).order_by("pk").prefetch_related(asked)
+    whole = with_rules(rows.only(*READ)).order_by("pk").prefetch_related(asked)
     for row in whole.iterator(chunk_size=CHUNK):
         is_idle = row.due_at is None and (row.lease_until is None or row.lease_until <= now)
         if is_idle and "" not in row.blocked:
@@ -84,7 +85,7 @@ def _forgotten(row: Property) -> Iterator[Wrong]:
     if row.inflight:
         text = "may have been sent, but the row is not due"
         yield text, _at(row, row.inflight)
-    elif paths := forgotten(row):
+    elif paths := forgotten(row, owners.of(row)):
         yield "differs, though nothing made it due", _at(row, paths)
     elif row.platform_id is None:
         yield "is not on the platform, and nothing made it due", str(row)

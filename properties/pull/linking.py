@@ -10,7 +10,7 @@ each platform id, make sure that nothing is linked twice (decision 28).
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -19,11 +19,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, models, transaction
 from django.db.models import F, ProtectedError
 
-from crm_sync.models import Workspace
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
-from properties.domain import candidates, field_history
+from properties.domain import candidates, field_history, owners
 from properties.domain.candidates import only_here, only_there
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import BatchEdit, Change, Property
@@ -160,7 +159,8 @@ def _seen(here: Property, there: Property, by: Linking) -> Observation:
         observed=merge.document({p: v for p, v in agreed.items() if v is not None}),
         problem=there.problem,
     )
-    return observe(row, there.observed, by.policy, now=by.now, inflight={})
+    rules = replace(owners.of_key(there.workspace_id), policy=by.policy)
+    return observe(row, there.observed, rules, now=by.now, inflight={})
 
 
 def _record(
@@ -185,8 +185,8 @@ def _record(
         cause=Cause.MATCH.of(here.pk),
     )
     for clash in seen.clashes:
-        policy = Workspace.ConflictPolicy.ASK if clash.path in seen.asked else by.policy
-        field_history.note_conflicts(there, [clash], policy, now=by.now)
+        decided = seen.decisions[clash.path]
+        field_history.note_conflicts(there, [clash], decided.policy, now=by.now, rule=decided.rule)
 
 
 def _move(here: Property, there: Property) -> None:

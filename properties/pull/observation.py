@@ -1,6 +1,6 @@
 """Pure: merges what the platform holds into a row, and never copies it over the row (I4)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -10,12 +10,22 @@ from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import plain
 from properties import merge
-from properties.catalog import equal, holds_unknown, is_empty, sendable
+from properties.catalog import equal, holds_unknown, is_empty, is_vacant, sendable
 from properties.domain import unsayable
+from properties.domain.difference import rule_ends
 from properties.domain.editing import REFERENCE
-from properties.merge import Clash, Document, Leaves
+from properties.merge import Clash, Document, Leaves, Owner
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem, without_problems
+from properties.ownership import Ownership
+
+
+@dataclass(frozen=True)
+class RuledBy:
+    """How a clash is decided: as by this policy, and by which rule; "" if by no rule."""
+
+    policy: str = Workspace.ConflictPolicy.ASK
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -23,16 +33,14 @@ class Observation:
     """The result of merging a read or an answer into a row.
 
     Attributes:
-        policy: which side won if both had changed a field.
-        asked: the leaves that a person decides, whatever the policy.
+        decisions: by leaf, how each clash is decided; a person decides the others.
         at: the time of the read or the answer.
         columns: the columns to write if the row still has the revision that was merged.
         adopted: their leaves that become ours.
         agreed: leaves that waited for a person, and in which both sides are now equal.
     """
 
-    policy: str
-    asked: set[str]
+    decisions: Mapping[str, RuledBy]
     at: datetime
     columns: dict[str, Any]
     adopted: Leaves
@@ -45,27 +53,36 @@ class Observation:
         return bool(self.adopted or self.clashes or self.agreed)
 
 
+def never_fought(path: str) -> bool:
+    """Return False: ours was not put back before."""
+    return False
+
+
 def observe(
     row: Property,
     theirs: Document,
-    policy: str,
+    ownership: Ownership,
     *,
     now: datetime,
     inflight: Mapping[str, list[Any]],
     sent: Leaves | None = None,
     took: Mapping[str, Any] = MappingProxyType({}),
+    fought: Callable[[str], bool] = never_fought,
 ) -> Observation:
     """Merge what the platform holds with what we want.
 
     Args:
         theirs: a full read. If `sent` is given, the answer to a PATCH or POST of these leaves,
             which shows only the leaves that it contains. Its texts are cleaned.
-        policy: which side wins if both changed a field.
+        ownership: who owns each leaf, and which side wins if both changed one without a rule.
         inflight: by leaf, values of ours that may have reached the platform (I2).
         took: the leaves of our call that was answered before `theirs` was read.
+        fought: whether the platform has changed a leaf of ours back so often that a person is
+            asked.
     """
     shown = theirs if sent is None else _completed(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, shown) | _kept_beside(row.desired, shown, took)
+    worded = {path: v for path, v in worded.items() if ownership(path) is not Owner.NEVER}
     ours = merge.changed(row.desired, worded) if worded else row.desired
     # A person who decides must see the current value, even if an earlier call of ours has set it.
     waiting = row.problem.get(ProblemKind.CONFLICT, {}).keys()
@@ -74,15 +91,32 @@ def observe(
         # The feed names its reference in each file, so another reference of theirs is no conflict.
         pending[REFERENCE] = [row.object_reference_id]
     merged = merge.three_way(
-        base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
+        base=_agreed_base(row, ownership),
+        ours=ours,
+        theirs=shown,
+        inflight=pending,
+        equal=equal,
+        owner=ownership.owner,
+        vacant=is_vacant,
     )
-    asked = [clash for clash in merged.clashes if _must_ask(clash, policy, waiting)]
-    theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
-    lost = {c.path: c.theirs for c in merged.clashes if theirs_win and c not in asked}
-    adopted = worded | merged.adopted | lost
+    first = {
+        clash.path: clash.theirs
+        for clash in merged.clashes
+        if not row.observed and clash.ours is None and clash.path not in pending
+    }
+    adopted = worded | merged.adopted | first
+    ended = _ended(row, ours, shown, ownership)
+    clashes = [clash for clash in merged.clashes if clash.path not in first]
+    clashes += [clash for path, clash in ended.items() if path not in {c.path for c in clashes}]
+    still = waiting - ended.keys()
+    decisions = {c.path: _decided(c, ownership, still, adopted, fought) for c in clashes}
+    asked = [c for c in clashes if decisions[c.path].policy == Workspace.ConflictPolicy.ASK]
+    theirs_win = Workspace.ConflictPolicy.PLATFORM_WINS
+    adopted |= {c.path: c.theirs for c in clashes if decisions[c.path].policy == theirs_win}
     agreed = _agreed(row.blocked, ours, shown)
+    kept_here = {path for path in row.blocked - {""} if ownership(path) is Owner.NEVER}
     # If their side changed, or both agree now, the leaf no longer waits for a person.
-    over = agreed | adopted.keys() | {clash.path for clash in merged.clashes}
+    over = agreed | kept_here | adopted.keys() | {clash.path for clash in clashes}
     told = plain(shown.get("id"))  # A7
     platform_id = told if 0 < len(told) <= references.LIMIT else row.platform_id
     columns: dict[str, Any] = {
@@ -90,13 +124,63 @@ def observe(
         "platform_id": platform_id,
         "read_at": now,
         "create_sent_at": None,
-        "problem": _problem(row, over, asked, shown.get(REFERENCE)),
+        "problem": _problem(row, over, _texts(asked, ownership), shown.get(REFERENCE)),
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
     columns |= _new_key(row, columns)
-    paths = {clash.path for clash in asked}
-    return Observation(policy, paths, now, columns, adopted, merged.clashes, agreed)
+    return Observation(decisions, now, columns, adopted, tuple(clashes), agreed)
+
+
+def _agreed_base(row: Property, ownership: Ownership) -> Document:
+    """Return what both sides agreed on last, without leaves that were never sent at that time."""
+    parts = merge.leaves(row.observed) if ownership.lifted else {}
+    unagreed = [path for path in parts if ownership.is_unagreed(path, row.read_at)]
+    return merge.changed(row.observed, dict.fromkeys(unagreed)) if unagreed else row.observed
+
+
+def _ended(
+    row: Property, ours: Document, shown: Document, ownership: Ownership
+) -> dict[str, Clash]:
+    """Return the conflicts of a person that a newer rule decides, each with the values of now."""
+    waiting = row.problem.get(ProblemKind.CONFLICT, {})
+    if not waiting:
+        return {}
+    our, their, base = merge.leaves(ours), merge.leaves(shown), merge.leaves(row.observed)
+    return {
+        path: Clash(path, ours=our.get(path), base=base.get(path), theirs=their.get(path))
+        for path in waiting
+        if not equal(path, our.get(path), their.get(path))
+        and rule_ends(path, their.get(path), ownership, row.read_at)
+    }
+
+
+def _decided(
+    clash: Clash,
+    ownership: Ownership,
+    waiting: Collection[str],
+    adopted: Collection[str],
+    fought: Callable[[str], bool],
+) -> RuledBy:
+    """Return how a clash is decided: by a rule, by a person, or by the policy.
+
+    Each leaf is decided by itself. A person who was asked decides, even if a newer value
+    arrives. Neither a rule of ours nor a policy erases a value that no PATCH can hold.
+    """
+    path, owner = clash.path, ownership(clash.path)
+    if path in adopted:
+        return RuledBy(Workspace.ConflictPolicy.PLATFORM_WINS, owner.value)
+    if owner is Owner.NEVER:
+        return RuledBy(Workspace.ConflictPolicy.CRM_WINS, owner.value)
+    if owner is Owner.ASK or path in waiting:
+        return RuledBy()
+    is_ours = owner in (Owner.OURS, Owner.FILL)
+    policy = Workspace.ConflictPolicy.CRM_WINS if is_ours else ownership.policy
+    if policy == Workspace.ConflictPolicy.CRM_WINS and holds_unknown(path, clash.theirs):
+        return RuledBy()
+    if is_ours and fought(path):
+        return RuledBy()
+    return RuledBy(policy, owner.value)
 
 
 def _new_key(row: Property, columns: dict[str, Any]) -> dict[str, Any]:
@@ -119,17 +203,6 @@ def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
         for path, value in merge.leaves(theirs).items()
         if path not in wanted and not is_empty(path, value) and value == sendable(path, None)
     }
-
-
-def _must_ask(clash: Clash, policy: str, waiting: Collection[str]) -> bool:
-    """Return whether a person decides a clash, by the policy or in spite of it.
-
-    Each leaf is decided by itself. A person who was asked decides, even if a newer value
-    arrives. No policy erases a value that no PATCH can hold.
-    """
-    if policy == Workspace.ConflictPolicy.ASK or clash.path in waiting:
-        return True
-    return policy == Workspace.ConflictPolicy.CRM_WINS and holds_unknown(clash.path, clash.theirs)
 
 
 def _kept_beside(ours: Document, shown: Document, took: Mapping[str, Any]) -> Leaves:
@@ -162,11 +235,26 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
     return {path for path in blocked if equal(path, ours.get(path), theirs.get(path))}
 
 
-def _problem(row: Property, over: set[str], asked: list[Clash], reference: Any) -> dict[str, Any]:
+def _texts(asked: list[Clash], ownership: Ownership) -> dict[str, str]:
+    """Return the message for each leaf about which a person is asked."""
+    both = "Both sides changed it. Decide whose value stands"
+    fought = (
+        "The platform changed it again after ours was put back several times in a day."
+        " Decide whose value stands"
+    )
+    texts = {c.path: fought if ownership(c.path) is Owner.OURS else both for c in asked}
+    erased = tuple(clash for clash in asked if holds_unknown(clash.path, clash.theirs))
+    return texts | unsayable.texts(erased)
+
+
+def _problem(
+    row: Property, over: set[str], asked: dict[str, str], reference: Any
+) -> dict[str, Any]:
     """Return the problems of the row after the merge.
 
     Args:
         over: the leaves whose old problem is over.
+        asked: the message for each leaf about which a person is asked.
         reference: the platform's reference of the property.
     """
     problem = without_problems(row.problem, over) if over else row.problem
@@ -176,7 +264,4 @@ def _problem(row: Property, over: set[str], asked: list[Clash], reference: Any) 
         # a property with no reference, or with another than ours, is no duplicate any more.
         if reference not in (None, "", row.object_reference_id):
             problem[ProblemKind.DUPLICATE.value] = twin
-    text = "Both sides changed it. Decide whose value stands"
-    texts = {clash.path: text for clash in asked}
-    erased = tuple(clash for clash in asked if holds_unknown(clash.path, clash.theirs))
-    return with_problem(problem, ProblemKind.CONFLICT, texts | unsayable.texts(erased))
+    return with_problem(problem, ProblemKind.CONFLICT, asked)

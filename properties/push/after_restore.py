@@ -7,11 +7,13 @@ backup: it may have changed twice. So each difference becomes a conflict, whatev
 from dataclasses import replace
 from datetime import datetime
 
+from crm_sync.models import Workspace
 from properties import merge
 from properties.domain.difference import short, smallest_patch
-from properties.merge import Clash
+from properties.merge import Clash, Owner
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
+from properties.ownership import Ownership
 from properties.pull.observation import Observation
 
 
@@ -22,13 +24,21 @@ def is_unread(row: Property, restored_at: datetime | None) -> bool:
     return row.read_at is None or row.read_at < restored_at
 
 
-def asked(merged: Property, seen: Observation) -> Observation:
+def rules(ownership: Ownership) -> Ownership:
+    """Return the rules for the first read: no policy and no rule lets our values win."""
+    ours = {key: Owner.ASK for key, owner in ownership.rules.items() if owner is Owner.OURS}
+    policy = Workspace.ConflictPolicy.ASK
+    return replace(ownership, policy=policy, rules={**ownership.rules, **ours})
+
+
+def asked(merged: Property, seen: Observation, ownership: Ownership) -> Observation:
     """Return the observation with a conflict at each leaf that would otherwise be sent.
 
     Args:
         merged: the row with the columns of `seen`.
+        ownership: the rules of the first read.
     """
-    left = smallest_patch(merged).parts
+    left = smallest_patch(merged, ownership).parts
     ours, theirs = merge.leaves(merged.desired), merge.leaves(merged.observed)
     clashes = [
         Clash(path, ours=ours.get(path), base=theirs.get(path), theirs=theirs.get(path))

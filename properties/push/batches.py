@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from crm_sync.models import Workspace, due
+from properties.domain import owners
 from properties.domain.difference import planned
 from properties.domain.editing import due_now
 from properties.merge import Leaves
@@ -177,9 +178,9 @@ def need_a_person(batch: Batch) -> QuerySet[Property]:
 
 
 def _steps(batch: Batch) -> Iterable[BatchStep]:
-    rows = batch.properties.order_by("object_reference_id", "pk").only(*COLUMNS)
+    rows = batch.properties.order_by("object_reference_id", "pk").only(*COLUMNS).with_rules()
     for row in rows[:COUNTED].iterator(chunk_size=CHUNK):
-        call, parts = planned(row)
+        call, parts = planned(row, owners.of(row))
         yield BatchStep(row, call, parts)
 
 

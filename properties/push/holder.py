@@ -12,7 +12,6 @@ from typing import Any
 from django.db import transaction
 
 from crm_sync.durability import durable
-from crm_sync.models import Workspace
 from crm_sync.models.due import RELEASED
 from crm_sync.platform.errors import RejectedError
 from crm_sync.work.leases import Claim, LeaseLost
@@ -22,7 +21,7 @@ from properties.domain import field_history
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_derived, with_problem
-from properties.pull.observation import Observation
+from properties.pull.observation import Observation, RuledBy
 from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
@@ -127,8 +126,8 @@ def _keep(seen: Observation, row: Property) -> None:
     agreed = {path: ours.get(path) for path in seen.agreed}
     field_history.close_conflicts(row, agreed, origin=Origin.PLATFORM, now=seen.at)
     for clash in seen.clashes:
-        policy = Workspace.ConflictPolicy.ASK if clash.path in seen.asked else seen.policy
-        field_history.note_conflicts(row, [clash], policy, now=seen.at)
+        by = seen.decisions.get(clash.path, RuledBy())
+        field_history.note_conflicts(row, [clash], by.policy, rule=by.rule, now=seen.at)
 
 
 def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:

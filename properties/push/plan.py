@@ -4,7 +4,7 @@ Takes and returns values: no database, no clock, no call. `push` makes the calls
 writes the columns of a plan.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,7 +12,6 @@ from typing import Any
 
 from django.conf import settings
 
-from crm_sync.models import Workspace
 from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError, problem_of
 from crm_sync.work import leases
 from properties import merge
@@ -27,7 +26,8 @@ from properties.domain.difference import (
 from properties.merge import Document, Leaves, Patch
 from properties.models import Property
 from properties.models.property import ProblemKind, WaitReason, with_problem
-from properties.pull.observation import Observation, observe
+from properties.ownership import Ownership
+from properties.pull.observation import Observation, never_fought, observe
 from properties.push import after_restore
 
 DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
@@ -84,13 +84,16 @@ def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCa
 def foreseen(row: Property) -> Columns:
     """Return the columns that record what will be sent, if a read brings nothing new.
 
+    A claim does not know the rules of the workspace, so leaves that a rule keeps here are recorded
+    too: the push takes them out again.
+
     Empty for a creation, which is recorded in `create_sent_at` (I8). Also empty while an earlier
     call may still arrive: the values recorded of it stay until the property is read (I3).
     """
     if row.platform_id is None or row.lease_token or row.verify_at is not None:
         return {}
     earlier = EarlierCalls(row.inflight, row.inflight)
-    patch = smallest_patch(row, inflight=earlier.pending)
+    patch = smallest_patch(row, Ownership(""), inflight=earlier.pending)
     return {"inflight": earlier.inflight_with(patch.parts)} if patch.parts else {}
 
 
@@ -168,20 +171,22 @@ class Sent:
 def reconcile(
     row: Property,
     document: Document | None,
-    policy: str,
+    ownership: Ownership,
     *,
     earlier: EarlierCalls,
     now: datetime,
     has_time: bool,
     restored_at: datetime | None = None,
+    fought: Callable[[str], bool] = never_fought,
 ) -> Plan:
     """Merge what was read into the row, and find the smallest PATCH.
 
     Args:
         document: the platform's document, with its texts cleaned; None if nothing was read.
-        policy: which side wins if both changed a field.
+        ownership: who owns a field, and which side wins if both changed one without a rule.
         has_time: enough of the lease is left for a call that changes something (I13).
         restored_at: when the database was restored from a backup, if it ever was.
+        fought: see `observe`.
 
     Returns:
         a plan with the PATCH and its record in flight. Otherwise one with the ending `IN_SYNC`, or
@@ -191,15 +196,16 @@ def reconcile(
     if document is not None and after_restore.is_unread(row, restored_at):
         # The platform may have had these values before a newer one, so they do not count as ours.
         earlier = EarlierCalls(verify_at=earlier.verify_at)
-        seen = observe(row, document, Workspace.ConflictPolicy.ASK, now=now, inflight={})
-        seen = after_restore.asked(with_columns(row, seen.columns), seen)
+        rules = after_restore.rules(ownership)
+        seen = observe(row, document, rules, now=now, inflight={})
+        seen = after_restore.asked(with_columns(row, seen.columns), seen, rules)
     elif document is not None:
-        seen = observe(row, document, policy, now=now, inflight=earlier.inflight)
+        seen = observe(row, document, ownership, now=now, inflight=earlier.inflight, fought=fought)
     columns = dict(seen.columns) if seen else {}
     merged = with_columns(row, columns)
-    patch = smallest_patch(merged, inflight=earlier.pending)
+    patch = smallest_patch(merged, ownership, inflight=earlier.pending)
     if not patch.parts:
-        columns |= _settled(merged, earlier, now=now) | {"last_answer": "in sync"}
+        columns |= _settled(merged, ownership, earlier, now=now) | {"last_answer": "in sync"}
         return Plan(columns, ending=PushOutcome.IN_SYNC, seen=seen)
     if not has_time:
         columns |= put_back(earlier, now=now).columns
@@ -210,7 +216,7 @@ def reconcile(
 def settle(
     row: Property,
     document: Document,
-    policy: str,
+    ownership: Ownership,
     *,
     sent: Sent,
     is_answer: bool,
@@ -229,16 +235,21 @@ def settle(
     """
     about = sent.parts if is_answer else None
     took = sent.parts
-    seen = observe(row, document, policy, now=now, inflight=row.inflight, sent=about, took=took)
+    seen = observe(row, document, ownership, now=now, inflight=row.inflight, sent=about, took=took)
     columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
-    columns |= _settled(merged, earlier, now=now, differs=differs) | sent.columns
+    columns |= _settled(merged, ownership, earlier, now=now, differs=differs) | sent.columns
     return Plan(columns, ending=PushOutcome.SETTLED, seen=seen)
 
 
 def _settled(
-    row: Property, earlier: EarlierCalls, *, now: datetime, differs: dict[str, str] | None = None
+    row: Property,
+    ownership: Ownership,
+    earlier: EarlierCalls,
+    *,
+    now: datetime,
+    differs: dict[str, str] | None = None,
 ) -> Columns:
     """Return the final columns of a row after everything that can be sent was sent.
 
@@ -246,7 +257,7 @@ def _settled(
     """
     differs = differs or {}
     problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
-    rest = smallest_patch(row, blocked=row.blocked | differs.keys())
+    rest = smallest_patch(row, ownership, blocked=row.blocked | differs.keys())
     return {
         # The leaves that are left were edited during the PATCH.
         **_due(earlier, now if rest.parts else None),
@@ -271,12 +282,18 @@ def held(earlier: EarlierCalls, error: OnHold) -> Plan:
 
 
 def refused(
-    row: Property, error: RejectedError, *, earlier: EarlierCalls, call: CallState, now: datetime
+    row: Property,
+    error: RejectedError,
+    ownership: Ownership,
+    *,
+    earlier: EarlierCalls,
+    call: CallState,
+    now: datetime,
 ) -> Plan:
     """Store the platform's message at the refused field, and send the other fields (§7)."""
     named = _named(row, error, call)
     problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": problem_of(error)})
-    rest = smallest_patch(row, blocked=row.blocked | named.keys())
+    rest = smallest_patch(row, ownership, blocked=row.blocked | named.keys())
     columns = {
         **_due(earlier, now if named and rest.parts else None),
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),

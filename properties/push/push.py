@@ -25,6 +25,7 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.responses import Answer
 from crm_sync.work.leases import Claim
 from properties import merge
+from properties.domain import field_history, owners
 from properties.domain.candidates import double_of
 from properties.domain.difference import smallest_patch
 from properties.merge import Document, Patch
@@ -94,6 +95,7 @@ class _Push:
 
     def __post_init__(self) -> None:
         self.known_at = self.clock()  # when the pause of the workspace was last read
+        self.ownership = owners.of_workspace(self.workspace)  # the same rules for all its steps
 
     @property
     def row(self) -> Property:
@@ -125,23 +127,24 @@ class _Push:
             or row.platform_id is None
             or self.earlier.must_verify
             or is_unread(row, self.workspace.restored_at)
+            or self.ownership.has_unagreed(row.read_at)
             # A row with nothing to send was made due for a read by a walk, a check or a person.
-            or not smallest_patch(row, inflight=self.earlier.pending).parts
+            or not smallest_patch(row, self.ownership, inflight=self.earlier.pending).parts
         )
 
     def _reconcile(self, document: Document | None) -> Plan:
         """Write what the platform holds and, in the same write, what we shall send (I2, I4)."""
-        policy, now = self.workspace.conflict_policy, self.clock()
-        has_time = not self._must_stop(MARGIN)
+        now, has_time = self.clock(), not self._must_stop(MARGIN)
         return self.holder.write_plan(
             lambda row: plan.reconcile(
                 row,
                 document,
-                policy,
+                self.ownership,
                 earlier=self.earlier,
                 now=now,
                 has_time=has_time,
                 restored_at=self.workspace.restored_at,
+                fought=lambda path: field_history.was_fought_over(row, path, now=now),
             )
         )
 
@@ -156,7 +159,7 @@ class _Push:
             return self.holder.end(plan.waits(self.clock() + MATCH_WAIT, WaitReason.MATCH))
         if self._must_stop(MARGIN):
             return self._put_back()
-        patch = smallest_patch(self.row, inflight=self.earlier.pending)
+        patch = smallest_patch(self.row, self.ownership, inflight=self.earlier.pending)
         with durable():
             self.holder.write(
                 inflight=self.earlier.inflight_with(patch.parts), create_sent_at=self.clock()
@@ -192,10 +195,10 @@ class _Push:
         if document is None:
             what = f"{method} answered {answer.status}, and no read finds the property"
             raise TransientError(what, unclear=False)
-        policy, now = self.workspace.conflict_policy, self.clock()
+        now, rules = self.clock(), self.ownership
         self.holder.write_plan(
             lambda row: plan.settle(
-                row, document, policy, sent=sent, is_answer=is_answer, earlier=self.earlier, now=now
+                row, document, rules, sent=sent, is_answer=is_answer, earlier=self.earlier, now=now
             )
         )
 
@@ -212,9 +215,9 @@ class _Push:
 
     def refused(self, error: RejectedError) -> PushOutcome:
         """End the push of a row that the platform refused."""
-        now = self.clock()
+        now, rules = self.clock(), self.ownership
         return self.holder.end(
-            plan.refused(self.row, error, earlier=self.earlier, call=self.call, now=now)
+            plan.refused(self.row, error, rules, earlier=self.earlier, call=self.call, now=now)
         )
 
     def delayed(self, error: TransientError | AuthError | NotFoundError) -> PushOutcome:

@@ -4,6 +4,7 @@ import pytest
 
 from properties.domain.difference import planned
 from properties.models import Property
+from properties.ownership import Ownership
 from tests.properties.form_page import address, errors, force, make, opened, post, save, state
 
 pytestmark = pytest.mark.once
@@ -131,7 +132,7 @@ def test_a_value_that_stands_beside_a_newer_one_can_be_edited_and_that_one_is_no
     save(admin_client, flat, **{"prices.rent.gross": "2500"})
     flat.refresh_from_db()
     assert flat.desired["prices"]["rent"] == {"gross": 2500, "interval": "UNKNOWN"}
-    assert planned(flat)[1]["prices.rent"] == {"gross": 2500}
+    assert planned(flat, Ownership("crm_wins"))[1]["prices.rent"] == {"gross": 2500}
 
 
 @pytest.mark.parametrize(

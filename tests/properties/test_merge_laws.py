@@ -8,8 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from properties.catalog import UNSENDABLE, equal, sendable
-from properties.merge import MERGED, changed, document, leaves, smallest_patch, three_way
+from properties.catalog import UNSENDABLE, equal, is_vacant, sendable
+from properties.merge import (
+    MERGED,
+    by_policy,
+    changed,
+    document,
+    leaves,
+    smallest_patch,
+    three_way,
+)
 from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.state.property_update import merge as patched
 
@@ -65,7 +73,7 @@ def same(one: dict, other: dict) -> bool:
     return all(equal(path, a.get(path), b.get(path)) for path in a.keys() | b.keys())
 
 
-def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=()):
+def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=(), owner=by_policy):
     return smallest_patch(
         desired=desired,
         observed=observed,
@@ -73,11 +81,21 @@ def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=()):
         blocked=blocked,
         equal=equal,
         sendable=sendable,
+        owner=owner,
+        vacant=is_vacant,
     )
 
 
-def merged(base, ours, theirs, inflight=None):
-    return three_way(base=base, ours=ours, theirs=theirs, inflight=inflight or {}, equal=equal)
+def merged(base, ours, theirs, inflight=None, owner=by_policy):
+    return three_way(
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        inflight=inflight or {},
+        equal=equal,
+        owner=owner,
+        vacant=is_vacant,
+    )
 
 
 # --- leaves
@@ -286,12 +304,8 @@ rents = of_kind(RENT, 1).map(lambda rent: {"prices": {"rent": rent}})
 @given(rents, rents)
 def test_what_a_patch_of_ours_left_beside_our_values_is_no_edit_of_theirs(base, ours):
     """A10: a member that we send whole is merged deep, so what we left out of it stays."""
-    patch = smallest_patch(
-        desired=ours, observed=base, inflight=(), blocked=(), equal=equal, sendable=sendable
-    )
+    patch = patch_of(ours, base)
     inflight = {path: [value] for path, value in patch.parts.items()}
-    merged = three_way(
-        base=base, ours=ours, theirs=patched(base, patch.body), inflight=inflight, equal=equal
-    )
-    assert not merged.clashes
-    assert not merged.adopted.keys() & patch.parts.keys()
+    result = merged(base, ours, patched(base, patch.body), inflight)
+    assert not result.clashes
+    assert not result.adopted.keys() & patch.parts.keys()

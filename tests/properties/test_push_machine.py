@@ -46,6 +46,8 @@ START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SECONDS = [1, 6, 21, 31, 45, 61, 90, 121]  # past each wait of the push, and short of it
 NO_END = START + timedelta(days=365)  # while nobody has taken its row over
 
+# Leaves that neither side shares with the others, and the rules that keep them here.
+RULED = {"floorLoad": "never", "ceilingHeight": "theirs"}
 # Of few fields and few faults in one example the parts of a sequence meet each other.
 FEW = st.integers(0, 2)
 MAYBE = st.none() | FEW
@@ -116,6 +118,7 @@ class PushMachine(RuleBasedStateMachine):
         filled=st.booleans(),
         there=st.booleans(),
         late=st.booleans(),
+        ruled=st.booleans(),
     )
     def connect(
         self,
@@ -126,6 +129,7 @@ class PushMachine(RuleBasedStateMachine):
         filled: bool,
         there: bool,
         late: bool,
+        ruled: bool,
     ) -> None:
         """Set the scene.
 
@@ -133,6 +137,7 @@ class PushMachine(RuleBasedStateMachine):
             filled: our people have said something in each field to begin with.
             there: it is on the platform already.
             late: what may still come does come, in the last moment in which it can; else never.
+            ruled: rules keep two more leaves here, which nothing may send.
         """
         self.leaves, self.faults, self.late = leaves, faults, late
         self.platform = Platform(self._was_served, refuses_twins=refuses_twins)
@@ -143,6 +148,9 @@ class PushMachine(RuleBasedStateMachine):
         self.model = Model(policy)
         # A form that is as old as its last saving.
         self.form = create(self.workspace, "A-1", {}, origin="FEED", now=self.now)
+        self.ruled = RULED if ruled else {}
+        edit(self.form, dict.fromkeys(self.ruled, 1), origin="ADMIN", now=self.now)
+        Workspace.objects.update(owners={"rules": self.ruled})
         for leaf in leaves if filled else ():
             self._edit(leaf, VALUES[leaf][0][0])
         if there:
@@ -187,6 +195,11 @@ class PushMachine(RuleBasedStateMachine):
         before, leaf = self.platform.document, self._leaf(which)
         self.platform.set(nested(leaf, _other(VALUES[leaf][1], leaf, before, choice)))
         self.model.they_edited(before, self.platform.document)
+
+    @precondition(lambda self: self.ruled and self.platform.document)
+    @rule(value=st.integers(2, 4))
+    def they_edit_what_they_own(self, value: int) -> None:
+        self.platform.set(dict.fromkeys(self.ruled, value))
 
     # --- workers ---
     @rule()
@@ -400,6 +413,7 @@ class PushMachine(RuleBasedStateMachine):
         elif worker.point == "request" and worker.call and worker.call.changes:
             body = json.loads(worker.call.content)
             assert not forbidden(body), "what must never travel (§4.6)"
+            assert not body.keys() & self.ruled.keys(), "what a rule keeps here"
             self.unclear.append(worker.call)
             self.model.leaves_us(worker.call)
 
@@ -488,6 +502,10 @@ class PushMachine(RuleBasedStateMachine):
         assert (row.lease_token, row.lease_until, row.inflight) == (None, None, {})
         assert row.platform_id == self.platform.document["id"]
         self.model.judge(row, self.platform.document)
+        if self.ruled:
+            assert row.desired["floorLoad"] == 1, "what is never sent stays ours"
+            theirs = self.platform.document.get("ceilingHeight")
+            assert row.desired.get("ceilingHeight") == theirs, "what they own"
 
     def _drain(self) -> None:
         for _ in range(12):

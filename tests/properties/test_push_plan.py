@@ -17,6 +17,7 @@ from crm_sync.work import leases
 from properties.catalog import READ_ONLY, equal
 from properties.merge import leaves
 from properties.models import Property
+from properties.ownership import Ownership
 from properties.push import plan
 from properties.push.plan import (
     CREATE_WAIT,
@@ -48,15 +49,15 @@ def row(desired: dict, observed: dict, **columns) -> Property:
     )
 
 
-def reconcile(row: Property, document: dict | None, policy="crm_wins", **how) -> Plan:
+def reconcile(row: Property, document: dict | None, policy="crm_wins", rules=None, **how) -> Plan:
     given_ = {"earlier": EarlierCalls(), "now": NOW, "has_time": True} | how
-    return plan.reconcile(row, document, policy, **given_)
+    return plan.reconcile(row, document, Ownership(policy, rules or {}), **given_)
 
 
-def settle(row: Property, document: dict, sent: Plan, policy="crm_wins", **how) -> Plan:
+def settle(row: Property, document: dict, sent: Plan, policy="crm_wins", rules=None, **how) -> Plan:
     what = Sent(sent.patch.parts, leaves(row.desired))
     given_ = {"is_answer": True, "earlier": EarlierCalls(), "now": NOW} | how
-    return plan.settle(row, document, policy, sent=what, **given_)
+    return plan.settle(row, document, Ownership(policy, rules or {}), sent=what, **given_)
 
 
 def differing(one: dict, other: dict) -> set[str]:
@@ -244,7 +245,7 @@ def test_an_edit_that_came_while_the_patch_was_out_leaves_the_row_due():
     last = plan.settle(
         edited,
         THERE | {"title": "House"},
-        "crm_wins",
+        Ownership("crm_wins"),
         sent=what,
         is_answer=True,
         earlier=EarlierCalls(),
@@ -323,7 +324,12 @@ def test_the_other_fields_go_out_without_the_one_that_was_refused(field, due_at,
     wanted = THERE | {"title": "House", "numberOfRooms": 4}
     error = RejectedError("no", status=400, fields=(FieldError(field, "too short"),))
     made = plan.refused(
-        row(wanted, THERE), error, earlier=EarlierCalls(), call=CallState.OUT, now=NOW
+        row(wanted, THERE),
+        error,
+        Ownership("crm_wins"),
+        earlier=EarlierCalls(),
+        call=CallState.OUT,
+        now=NOW,
     )
     text = "too short" if at else "no"
     assert (made.columns["due_at"], made.columns["problem"]) == (due_at, {"REFUSED": {at: text}})

@@ -29,6 +29,7 @@ from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
 from properties.admin.property.export_actions import EXPORTS, ExportActions
 from properties.admin.property.match_page import match_page
+from properties.admin.property.owners_page import owners_page
 from properties.admin.property.property_filters import (
     LocalityFilter,
     OfferFilter,
@@ -49,6 +50,7 @@ from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
+from properties.models.property import with_rules
 from properties.models.search_column import search
 from properties.push.batches import read_now
 
@@ -113,6 +115,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             OwnPage("changes/", "changes", partial(changes_page, self), "view"),
             OwnPage("changes/undo/", "changes_undo", partial(undo_plan, self), "view"),
             OwnPage("match/<int:workspace_id>/", "match", partial(match_page, self), "view"),
+            OwnPage("owners/<int:workspace_id>/", "owners", partial(owners_page, self), "view"),
             OwnPage("undo/<int:undo_id>/", "undone", partial(undone_page, self), "view"),
             OwnPage("undo/<int:undo_id>/live/", "undone_live", partial(undone_live, self), "view"),
             OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
@@ -127,8 +130,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             request, Property.objects.with_state(timezone.now())
         )
         view = request.resolver_match.view_name if request.resolver_match else ""
-        if view.endswith("_changelist"):
-            rows = rows.defer(*DOCUMENTS)
+        rows = rows.defer(*DOCUMENTS) if view.endswith("_changelist") else with_rules(rows)
         shown: QuerySet[Property] = self.named_rows(rows).annotate(**PAUSE)
         return shown
 

@@ -19,7 +19,7 @@ from properties.catalog import Field, Kind, NameSource, label, leaf_of
 from properties.domain.field_history import newer
 from properties.forms import PropertyForm
 from properties.forms.form import WORKSPACE
-from properties.forms.form_tree import InputPlace
+from properties.forms.form_tree import Block, InputPlace
 from properties.forms.question import MINE, THERE, Question
 from properties.models.property import ProblemKind
 
@@ -48,6 +48,8 @@ def _bind(form: PropertyForm) -> list[str]:
         for place in block.all_places:
             place.bound = form[place.path]
             place.problems = problems.pop(leaf_of(place.path), [])
+            place.rule = getattr(place.bound.field, "note", "")
+        _gather_rule(block)
         for row in block.rows:
             row.removal = None if row.blank else form[row.removal]
     if form.creating:
@@ -59,6 +61,17 @@ def _bind(form: PropertyForm) -> list[str]:
         for path, texts in problems.items()
         for text in texts
     ]
+
+
+def _gather_rule(block: Block) -> None:
+    """Show a rule once above the inputs if it is the same for all of them."""
+    found = {place.rule for place in block.all_places}
+    owned = [getattr(place.bound.field, "is_owned", False) for place in block.all_places]
+    block.is_owned = bool(owned) and all(owned)
+    if len(found) == 1 and found != {""}:
+        block.rule = found.pop()
+        for place in block.all_places:
+            place.rule = ""
 
 
 def _problems(form: PropertyForm) -> dict[str, list[str]]:

@@ -14,9 +14,12 @@ from properties.admin.property.change_history import Entry, entries
 from properties.admin.words import worded
 from properties.catalog import READ_ONLY, equal, label, sendable
 from properties.catalog import UNSENDABLE as NOT_SENDABLE
+from properties.domain import owners
 from properties.domain.difference import planned
+from properties.merge import Owner
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState, WaitReason
+from properties.ownership import Ownership
 
 NEWEST = 50  # conflicts; the rest stays in the database
 LAST_CHANGES = 5  # the page of the history has them all
@@ -43,8 +46,9 @@ def state_badge(state: str) -> SafeString:
 
 def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
     """Return the tab from the row and two bounded queries, without a call to the platform."""
-    call, parts = planned(row)
-    differences = _differences(row, set(parts))
+    ownership = owners.of(row)
+    call, parts = planned(row, ownership)
+    differences = _differences(row, set(parts), ownership)
     leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
     return {
         "facts": _facts(row, now),
@@ -89,7 +93,7 @@ def call_text(call: str, row: Property) -> str:
     return "POST of a new property" if call == "POST" else "Nothing to send"
 
 
-def _differences(row: Property, to_send: set[str]) -> list[dict[str, Any]]:
+def _differences(row: Property, to_send: set[str], ownership: Ownership) -> list[dict[str, Any]]:
     """Return every leaf that differs, waits for a person, or is on its way."""
     ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
     found = []
@@ -102,15 +106,20 @@ def _differences(row: Property, to_send: set[str]) -> list[dict[str, Any]]:
             "path": path,
             "ours": worded(path, ours.get(path)),
             "confirmed": worded(path, theirs.get(path)),
-            "state": _leaf_state(row, path, ours.get(path), is_sent=path in to_send),
-            "reason": "; ".join(row.problems_at(path)),
+            "state": _leaf_state(row, path, ours.get(path), ownership, is_sent=path in to_send),
+            "reason": "; ".join(map(str, row.problems_at(path)))
+            or ownership.note(path, theirs.get(path)),
         }
         found.append(difference)
     return found
 
 
-def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeString:
+def _leaf_state(
+    row: Property, path: str, ours: Any, ownership: Ownership, *, is_sent: bool
+) -> SafeString:
     """Return the badge that explains why a leaf is in the table."""
+    if ownership(path) is Owner.NEVER:
+        return badge("Never sent", "muted")
     for kind, tone in (
         (ProblemKind.CONFLICT, "warning"),
         (ProblemKind.REFUSED, "danger"),
@@ -124,6 +133,8 @@ def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeSt
         return badge("On its way", "info")
     if is_sent:
         return badge("Will be sent", "info")
+    if ownership(path) in (Owner.THEIRS, Owner.FILL):
+        return badge("Theirs will be taken", "info")
     unsaid = sendable(path, ours) is NOT_SENDABLE
     return badge("Cannot be sent" if unsaid else "Differs", "warning")
 

@@ -16,6 +16,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases, turn
 from crm_sync.work.leases import Claim, LeaseLost
+from properties.domain import owners
 from properties.domain.difference import planned
 from properties.merge import document
 from properties.models import Property
@@ -97,8 +98,8 @@ class Command(SyncCommand):
     def _plan(self, rows: Any, *, as_json: bool) -> None:
         plan = [
             {"reference": str(row), "call": call, "body": document(parts)}
-            for row in rows.order_by("due_at", "pk")
-            for call, parts in [planned(row)]
+            for row in rows.with_rules().order_by("due_at", "pk")
+            for call, parts in [planned(row, owners.of(row))]
         ]
         lines = [f"{step['reference']}: {step['call']} {_json(step['body'])}" for step in plan]
         self.emit({"plan": plan}, lines or ["nothing is due"], as_json=as_json)
