@@ -75,6 +75,8 @@ class Order(MirroredModel):
             ),
             # The list of orders begins with the newest.
             models.Index(fields=["-created_at", "-id"], name="order_newest"),
+            # Which properties have an open order.
+            models.Index(fields=["real_estate_property", "status"], name="order_of_property"),
             # The list of orders can be searched by our reference.
             models.Index(fields=["workspace", "object_reference_id"], name="order_reference"),
         ]

@@ -2,13 +2,14 @@
 
 import django.db.models.functions.comparison
 import properties.models.documents
+import properties.models.search_column
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('crm_sync', '0009_holds'),
+        ('crm_sync', '0011_owners'),
         ('properties', '0015_owners'),
     ]
 
@@ -16,6 +17,10 @@ class Migration(migrations.Migration):
         migrations.RemoveIndex(
             model_name='property',
             name='property_listed',
+        ),
+        migrations.RemoveIndex(
+            model_name='property',
+            name='property_search',
         ),
         migrations.AddField(
             model_name='property',
@@ -34,10 +39,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='property',
-            index=models.Index(fields=['workspace', 'object_reference_id', 'id', 'offer_type', 'asking_price', 'number_of_rooms'], name='property_filtered'),
+            index=models.Index(fields=['object_reference_id', 'id', 'workspace', 'offer_type', 'asking_price', 'number_of_rooms'], name='property_listed'),
         ),
         migrations.AddIndex(
             model_name='property',
-            index=models.Index(fields=['object_reference_id', 'id', 'workspace', 'offer_type', 'asking_price', 'number_of_rooms'], name='property_listed'),
+            index=properties.models.search_column.SearchIndex(fields=['workspace', 'object_reference_id', 'id', 'offer_type', 'asking_price', 'number_of_rooms', 'search'], name='property_search'),
         ),
     ]

@@ -115,7 +115,7 @@ def test_the_count_of_several_pages_is_exact(admin_client, homes):
 
 
 NUMBERS = st.none() | st.booleans() | st.text(max_size=3) | st.just([1])
-NUMBERS |= st.integers(-(10**16), 10**16) | st.floats(-1e16, 1e16).map(lambda one: round(one, 2))
+NUMBERS |= st.integers(-(10**14), 10**14) | st.floats(-1e14, 1e14).map(lambda one: round(one, 2))
 PRICES = st.fixed_dictionaries(
     {},
     optional={
@@ -133,8 +133,7 @@ def test_the_number_of_the_filter_is_the_one_that_the_list_shows(homes, prices, 
     )
     row.refresh_from_db()
     amount = price(prices, offer)[0].replace(",", "")
-    shown = float(amount) if amount else None
-    assert row.asking_price == (shown if shown is not None and abs(shown) < 1e15 else None)
+    assert row.asking_price == (float(amount) if amount else None)
     is_number = isinstance(rooms, int | float) and not isinstance(rooms, bool)
-    assert row.number_of_rooms == (rooms if is_number and abs(rooms) < 1e15 else None)
+    assert row.number_of_rooms == (rooms if is_number else None)
     row.delete()
