@@ -21,6 +21,7 @@ FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
+HEAD = "tests/orders/test_property_head.py"
 HOLDS = "tests/journeys/test_holds.py"
 HOLD_COMMANDS = "tests/crm_sync/test_hold_commands.py"
 IDX = "tests/properties/feeds/test_idx_import.py"
@@ -1369,6 +1370,15 @@ MUTANTS = (
         "escape(str(part))",
         "str(part)",
         (f"{MARKUP}::test_an_element_escapes_all_that_is_no_html",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the head of a property shows orders to people who may not see them (S17)",
+        "properties/admin/property/property_head.py",
+        "_facts",
+        "user.has_perm(one.permission)",
+        "True",
+        (f"{HEAD}::test_who_may_not_see_orders_reads_nothing_of_them",),
         (SQLITE,),
     ),
 )
