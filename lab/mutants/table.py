@@ -22,6 +22,7 @@ FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
 VIEWS = "tests/crm_sync/test_list_views.py"
+HEAD = "tests/orders/test_property_head.py"
 HOLDS = "tests/journeys/test_holds.py"
 HOLD_COMMANDS = "tests/crm_sync/test_hold_commands.py"
 IDX = "tests/properties/feeds/test_idx_import.py"
@@ -1616,6 +1617,15 @@ MUTANTS = (
         "theirs in choices.get(A, ())",
         "True",
         (MATCH_PAGE,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the head of a property shows orders to people who may not see them (S17)",
+        "properties/admin/property/property_head.py",
+        "_facts",
+        "user.has_perm(one.permission)",
+        "True",
+        (f"{HEAD}::test_who_may_not_see_orders_reads_nothing_of_them",),
         (SQLITE,),
     ),
 )
