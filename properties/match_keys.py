@@ -62,12 +62,14 @@ def address_key(document: Mapping[str, Any]) -> str | None:
     found = document.get("address")
     if not isinstance(found, Mapping):
         return None
-    street, code = (_plain(found.get(name)) for name in ("street", "postalCode"))
-    if not folded(street) or not folded(code):
+    street, number, code = (
+        _plain(found.get(name)) for name in ("street", "streetNumber", "postalCode")
+    )
+    code = _joined(folded(code))
+    if not code or not _OTHERS.sub("", street):
         return None
-    place = _STREET.sub("str", folded(f"{street} {_plain(found.get('streetNumber'))}"))
-    rooms = _rooms(_plain(document.get("numberOfRooms")))
-    return _key(f"{_joined(place)}|{_joined(folded(code))}|{rooms}")
+    place = _joined(_STREET.sub("str", folded(f"{street} {number}")))
+    return _key(f"{place}|{code}|{_rooms(_plain(document.get('numberOfRooms')))}")
 
 
 def _rooms(text: str) -> str:

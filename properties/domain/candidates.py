@@ -67,9 +67,10 @@ def double_of(row: Property) -> Property | None:
     for criterion in STRENGTH:
         column = COLUMNS[criterion]
         if (key := getattr(row, column)) is not None:
-            found = only_there(row.workspace_id).filter(**{column: key}).first()
-            if found is not None:
-                return found
+            # In the order of the keys, SQLite would read the whole workspace.
+            found = only_there(row.workspace_id).filter(**{column: key}).order_by()[:1]
+            for double in found:
+                return double
     return None
 
 

@@ -1,10 +1,13 @@
 """Two rows become one: what the CRM brings, and what the platform already has (I36)."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync import hooks
@@ -132,6 +135,20 @@ def test_a_property_that_the_platform_had_before_the_import_was_read_is_seen_lat
     drain_all()
     row.refresh_from_db()
     assert row.wait_reason == WaitReason.MATCH
+
+
+def test_the_question_before_a_creation_reads_an_index_and_no_other_row(box, here, there):
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL reads a small table as a whole")
+    row = here("CRM-1", **home(), is24Id="7", swissReferences={"egid": "1"})
+    with CaptureQueriesContext(connection) as captured:
+        assert candidates.double_of(row) is None
+    assert len(captured) == 3
+    for query in list(captured):
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = cursor.fetchall()[0][-1]
+        assert re.search(r"INDEX property_(is24|unit|address)_key ", plan), plan
 
 
 def test_an_order_for_it_says_what_it_waits_for(box, here, there):
