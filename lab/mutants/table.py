@@ -214,9 +214,9 @@ MUTANTS = (
     Mutant(
         "what a feed gives for a field of the platform is lost once the rule is gone",
         "properties/imports",
-        "RecordImport._same",
-        "digest(one, self._rules)",
-        "digest(one)",
+        "RecordImport._memory",
+        "digest(item.line, self._rules)",
+        "digest(item.line)",
         (OWNED_CHANNELS,),
         (SQLITE,),
     ),
