@@ -65,7 +65,11 @@ DOERS = dict.fromkeys(
     ),
     AGENTS | OPERATORS,
 ) | dict.fromkeys(
-    ("properties_sender_add", "properties_source_add", "crm_sync_apitoken_add"), OPERATORS
+    (
+        *("properties_sender_add", "properties_source_add", "crm_sync_apitoken_add"),
+        "properties_property_owners",  # a tab of the workspace
+    ),
+    OPERATORS,
 )
 POST_ONLY = {
     *("orders_platformuser_account", "orders_platformuser_read"),

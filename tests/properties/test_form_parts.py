@@ -140,4 +140,4 @@ def test_no_field_stands_where_nobody_would_look_for_it():
     assert "Extra" not in places.values()
     # Whatever the catalog calls extra has a place of its own.
     extra = {row.path for row in FIELDS.values() if row.group == "Extra"}
-    assert form_tree.PLACED.keys() == extra | {"title", "localizations"}
+    assert form_tree.WHERE.keys() == extra | {"title", "localizations"}
