@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
 
+from crm_sync import hooks
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.security import second_factor
@@ -101,12 +102,21 @@ def _items(request: HttpRequest, screens: tuple[Screen, ...]) -> list[dict[str, 
         if not allowed:
             continue
         lists = [_link(label) for label in allowed]
+        if "crm_sync.workspace" in allowed:
+            lists += _plugged_tabs()
         item = {"title": title, "icon": icon, "link": lists[0], "lists": lists}
         for label in allowed:
             if label in WAITING:
                 item |= _badge(_admin_of(label).narrowed(request, WAITING[label]()))
         items.append(item)
     return items
+
+
+@functools.cache
+def _plugged_tabs() -> list[str]:
+    """Return how the addresses of the tabs begin that other apps add to a workspace."""
+    pages = [one.page for one in hooks.plugged().workspace_tabs]
+    return [reverse(page, args=[0]).removesuffix("0/") for page in pages]
 
 
 @functools.cache

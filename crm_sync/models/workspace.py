@@ -19,7 +19,7 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
-from crm_sync.platform.work_kind import WorkKind
+from crm_sync.platform.work_kind import WorkKind, listed
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,8 @@ class Workspace(Pausing):
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
-            text = f"{kind.capitalize()} of {self.slug} are {hold.because}. Nothing was sent."
+            work = listed([kind]).capitalize()
+            text = f"{work} of {self.slug} are {hold.because}. Nothing was sent."
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))
 

@@ -25,7 +25,11 @@ MEANINGS = {
 }
 
 
+# For people; who sends a change has no push.
+WORDS = {WorkKind.PUSHES: "changes"}
+
+
 def listed(kinds: "list[WorkKind]") -> str:
     """Return the kinds in words, in the order of `WorkKind`."""
-    names = [kind.value for kind in WorkKind if kind in kinds]
+    names = [WORDS.get(kind, kind.value) for kind in WorkKind if kind in kinds]
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

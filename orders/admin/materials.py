@@ -53,7 +53,7 @@ def sections(row: Property, now: datetime) -> list[Section]:
 
     At most six queries. A `hooks.AppHooks.property_sections`.
     """
-    delivered = _section("materials", "Photos and documents", deliveries.of_property(row), now)
+    delivered = _section("materials", "Delivered", deliveries.of_property(row), now)
     generated = deliveries.marketing_of_property(row)
     return [delivered, *([_section("marketing", "Marketing", generated, now)] if generated else [])]
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
@@ -121,7 +122,7 @@ def _troubled(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             badge(word, "danger"),
-            shortened(f"{row}: {explain(row.problem).sentence}", 140),
+            shortened(capfirst(f"{row}: {explain(row.problem).sentence}"), 140),
             row.workspace.slug,
             moment(row.created_at, now),
             page_of(row),

@@ -87,7 +87,7 @@ def check(source: State, to: State) -> None:
 
 def waits_for_push(state: State, property_: Property, *, now: datetime) -> Step:
     """Return the step of a placement whose property is being pushed, held or to be matched."""
-    problem, due_at = "It is not on the platform yet, and is pushed first.", now + PUSH_TIME
+    problem, due_at = "It is not on the platform yet, and is sent there first.", now + PUSH_TIME
     if property_.wait_reason == WaitReason.HELD and property_.due_at is not None:
         problem, due_at = str(property_.last_answer), max(due_at, property_.due_at)
     elif property_.wait_reason == WaitReason.MATCH:

@@ -151,7 +151,9 @@ def to_match(person: Person, now: datetime) -> list[Attention]:
 
 
 def _messages(row: Property) -> list[str]:
-    return [
-        f"{label(path)}: {problem}" if path else explain(problem).sentence
-        for _, path, problem in row.problems
-    ]
+    """Return what waits at a property; fields that wait for the same share one sentence."""
+    fields: dict[str, list[str]] = {}
+    for _, path, problem in row.problems:
+        names = fields.setdefault(str(problem) if path else explain(problem).sentence, [])
+        names.extend([label(path)] if path else [])
+    return [f"{', '.join(names)}: {text}" if names else text for text, names in fields.items()]

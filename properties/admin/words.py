@@ -65,11 +65,17 @@ def _members(path: str, value: Any, name: str) -> Iterator[Member]:
             yield from _members(f"{path}.{member}", inner, _below(name, inside))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for index, item in enumerate(value):
-            yield from _members(f"{path}[{index}]", item, _below(name, str(index + 1)))
+            yield from _members(f"{path}[{index}]", item, _below(name, _item(item, index)))
     elif isinstance(value, list):
         yield name, ", ".join(_scalar(field, item) for item in value)
     else:
         yield name, _scalar(field, value)
+
+
+def _item(item: Any, index: int) -> str:
+    """Return the language of a text, else the number of the item, counted from 1."""
+    language = item.get("languageCode") if isinstance(item, dict) else None
+    return language if isinstance(language, str) and language else str(index + 1)
 
 
 def _below(name: str, inside: str) -> str:

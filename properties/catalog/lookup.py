@@ -60,6 +60,7 @@ _LABELS = {
     "areaGarden": "Garden area",
     "numberOfToiletsGuest": "Number of guest toilets",
     "co2Emissions": "CO2 emissions",
+    "localizations": "Texts",
     "hasDemolitionProperty": "Comes with a demolition property",
 }
 _ACRONYMS = {
@@ -141,7 +142,7 @@ def label(path: str) -> str:
     """Return a path in words: `numberOfRooms` is "Number of rooms".
 
     The four merged objects are left out ("Rent · gross"), since their group names them; the item
-    of a list gets its number ("Localizations 1 · title"). Works for unknown paths as well.
+    of a list gets its number ("Texts 1 · title"). Works for unknown paths as well.
     """
     segments = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path).split(".")
     field = find(path)

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 from django.utils.timezone import now
+from playwright.sync_api import expect
 
 from crm_sync.models import NamedView
 from properties.domain.editing import create, edit
@@ -85,8 +86,7 @@ def test_columns_are_chosen_by_keyboard_on_each_screen(visit, stock, width, them
             page.keyboard.press("Space")
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#result_list .field-place", state="detached")
-    assert page.locator("#result_list tr >> nth=1").locator("td, th").count() == 3
+    expect(page.locator("#result_list tr >> nth=1").locator("td, th")).to_have_count(3)
     assert NamedView.objects.get().name == ""
     assert (window.foreign, window.errors) == ([], [])
 

@@ -85,8 +85,9 @@ def test_the_tab_and_the_form_fit_and_break_no_rule(visit, width, theme):
     page.get_by_label("Owner of Rent", exact=True).wait_for()
     look("open")
     page.goto(f"/admin/properties/property/{row.pk}/change/")
+    page.click(".ps-tabs a[href='#data']")
     for tab in ("general", "prices", "amenities"):
-        page.click(f".ps-tabs a[href='#{tab}']")
+        page.click(f".ps-groups a[href='#{tab}']")
         page.locator(f"#{tab}-group").wait_for()
         look(f"form-{tab}")
     assert (found, window.errors, window.foreign) == ([], [], [])

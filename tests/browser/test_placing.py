@@ -91,7 +91,7 @@ def test_a_property_that_is_new_is_pushed_and_the_page_goes_on_by_itself(visit, 
     act_as(page, "101")
     go_to(page, new)
     page.click("text=Order…")
-    page.wait_for_selector("text=It is pushed first, and this page goes on by itself.")
+    page.wait_for_selector("text=It is sent there first, and this page goes on by itself.")
     drain_all()
     page.wait_for_selector("[data-products]")
     assert Placement.objects.get().session_id != ""

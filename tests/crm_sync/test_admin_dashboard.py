@@ -182,6 +182,14 @@ def test_the_sidebar_begins_with_the_daily_work_of_each_group(main, group, shown
     assert titles == shown
 
 
+@pytest.mark.parametrize("tab", ["match", "owners"])
+def test_a_tab_that_another_app_adds_to_a_workspace_marks_the_workspaces(boss, main, tab):
+    page = boss.get(f"/admin/properties/property/{tab}/{main.pk}/")
+    items = [one for group in page.context["sidebar_navigation"] for one in group["items"]]
+    assert [one["title"] for one in items if one["active"]] == ["Workspaces"]
+    assert page.context["opts"].label == "crm_sync.Workspace"
+
+
 def test_the_lists_of_one_screen_are_tabs_of_each_other(boss):
     page = boss.get("/admin/orders/placement/")
     tabs = [one["items"] for one in page.context["tab_list"] if "orders.order" in one["models"]]

@@ -44,13 +44,13 @@ def test_a_workspace_is_paused_and_resumed_on_its_tab(main, boss):
     posted = {"step": "pause", "kinds": ["pushes", "orders"], "reason": "wrong prices"}
     page = boss.post(tab(main), posted, follow=True).content.decode()
     assert held() == ["pushes", "orders"]
-    assert "<h2>Pushes and orders held by" in page
+    assert "<h2>Changes and orders held by" in page
     assert Hold.objects.first().by == User.objects.get(is_superuser=True)
     boss.post(tab(main), {"step": "resume", "kind": ["pushes", "orders"]})
     assert held() == []
     assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True)) == [
-        "Held by a person: pushes and orders. wrong prices",
-        "Resumed: pushes and orders.",
+        "Held by a person: changes and orders. wrong prices",
+        "Resumed: changes and orders.",
     ]
     assert "by itself" not in boss.get(tab(main)).content.decode()
 

@@ -433,7 +433,7 @@ def test_a_held_property_and_a_held_order_say_who_holds_them_and_why(
     assert (shown.pk, shown.state_at(now())) == (row.pk, SyncState.HELD)
     page = boss.get(f"/admin/properties/property/{row.pk}/change/").content.decode()
     assert "Held by a person" in page
-    assert "Pushes of main are held by anna: prices are wrong. Nothing was sent." in page
+    assert "Changes of main are held by anna: prices are wrong. Nothing was sent." in page
     page = boss.get(f"/admin/orders/placement/{confirmed.pk}/change/").content.decode()
     assert "Nothing was ordered: held by anna: prices are wrong." in page
 

@@ -487,7 +487,7 @@ def test_a_property_that_is_new_is_pushed_first_and_the_page_goes_on(
 ):
     choose = agent.order(new_home)
     page = agent.client.get(choose).content.decode()
-    assert "This property is not on the platform yet. It is pushed first" in page
+    assert "This property is not on the platform yet. It is sent there first" in page
     assert Property.objects.get(pk=new_home.pk).due_at is not None
     progress = reverse("admin:orders_placement_progress", args=[only().pk])
     assert f'data-follow="{progress}"' in page

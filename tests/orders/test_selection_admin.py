@@ -127,7 +127,7 @@ def test_a_property_that_is_new_is_pushed_first_and_joins_the_review(
 ):
     page = group_page(agent, [homes[1], homes[3]])
     assert drain(workspace) == {"waits for its push": 1}
-    assert "It is not on the platform yet, and is pushed first." in agent.text(page)
+    assert "It is not on the platform yet, and is sent there first." in agent.text(page)
     assert Property.objects.get(pk=homes[3].pk).due_at is not None
     drain_all()
     Placement.objects.filter(due_at__isnull=False).update(due_at=now())

@@ -36,7 +36,7 @@ def flat(main) -> Property:
     return make(main, title="Flat", propertyType="APARTMENT", address={"locality": "Zürich"})
 
 
-FIRST_AND_LAST = (["Overview"], ["Pictures and documents", "Orders", "History"])
+FIRST_AND_LAST = (["Overview"], ["Photos and documents", "Orders", "History"])
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -215,7 +215,7 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
         "prices.rent": "Will be sent",
         "title": "On its way",
     }
-    assert (sync["call"], sync["agreeing"]) == ("PATCH by reference A-1", 3)
+    assert (sync["call"], sync["agreeing"]) == ("A change of A-1", 3)
     assert sync["body"] == (
         '{\n  "prices": {\n    "rent": {\n      "gross": 2\n    }\n  },\n  "title": "Flat"\n}'
     )

@@ -25,8 +25,9 @@ from properties.admin.words import in_one_line, worded, worded_change
         (
             "localizations",
             [{"languageCode": "de", "title": "Haus"}],
-            "1 · Language code: de\n1 · Title: Haus",
+            "de · Language code: de\nde · Title: Haus",
         ),
+        ("localizations", [{"title": "Haus"}], "1 · Title: Haus"),
         ("newerField", {"a": [1, 2]}, "A: 1, 2"),
     ],
 )

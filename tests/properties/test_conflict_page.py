@@ -305,7 +305,7 @@ def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(ro
     preview = result_of(press(admin_client, row, "preview", **chosen))
     assert preview["faults"] == ["Title: Use at most 255 characters, not 300"]
     assert [(one["name"], one["then"]) for one in preview["rows"]] == [
-        ("Localizations", "Sent to the platform"),
+        ("Texts", "Sent to the platform"),
         ("Title", "Stays open"),
     ]
     page = press(admin_client, row, "CHOSEN", **chosen)

@@ -50,7 +50,7 @@ def test_addresses_of_a_feed_are_links_in_their_order_and_nothing_of_them_is_loa
 def test_the_other_values_are_named_in_words():
     assert from_feed(LEFTOVER).values == [
         ("Area SIA hnf", "81.5"),
-        ("Localizations 1 · events 1", "Name: Visit\nStart: 2026-03-01T10:00:00"),
+        ("Texts 1 · events 1", "Name: Visit\nStart: 2026-03-01T10:00:00"),
         ("Picture 9 filename", "9.jpg"),
         ("Utilizations", "residential, vacation"),
     ]

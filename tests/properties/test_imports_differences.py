@@ -59,7 +59,7 @@ def test_the_preview_says_old_and_new_of_each_changed_field(main, admin_user, ad
         ]
     ]
     assert shown(admin_client, row) == [
-        ("Localizations · de · Title", "Haus", "Palast"),
+        ("Texts · de · Title", "Haus", "Palast"),
         ("Title", "House", "Villa"),
     ]
     assert Property.objects.get().desired["title"] == "House"
@@ -149,7 +149,7 @@ def test_a_full_feed_says_old_and_new_like_a_table(main, admin_user, admin_clien
     second = first.replace(b"Wohnung", b"Villa")
     row = looked_at(main, admin_user, second, name="stock.json")
     rows = shown(admin_client, row)
-    assert ("Localizations · de · Title", "Wohnung", "Villa") in rows
+    assert ("Texts · de · Title", "Wohnung", "Villa") in rows
 
 
 # --- pure ---

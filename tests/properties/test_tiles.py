@@ -63,3 +63,10 @@ def test_what_waits_for_a_person_stands_on_the_first_page_and_links_to_it(admin_
     assert "odd: Title: The platform keeps &lt;b&gt;it&lt;/b&gt;" in text
     assert f"/admin/properties/property/{row.pk}/change/" in text
     assert "Nothing waits for a person." not in text
+
+
+def test_fields_that_wait_for_the_same_share_one_sentence(admin_client):
+    place = Workspace.objects.create(slug="main", base_url="https://platform.test")
+    why = "Both sides changed it"
+    make("A-1", place, problem={"CONFLICT": {"title": why, "localizations": why}})
+    assert "A-1: Title, Texts: Both sides changed it" in admin_client.get("/admin/").text

@@ -116,7 +116,9 @@ class Command(OrderCommand):
 
     def _show_bodies(self, shown: Placement, warnings: list[str], *, as_json: bool) -> None:
         if not shown.session_id:
-            text = f"{shown.object_reference_id} is not on the platform yet: it is pushed first,"
+            text = (
+                f"{shown.object_reference_id} is not on the platform yet: it is sent there first,"
+            )
             self.fail(f"{text} and then its products can be read", USAGE)
         bodies = {
             "POST /v1/sessions": session_body(shown),

@@ -114,7 +114,8 @@ def _tabs(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     workspaces = django_admin.site.get_model_admin(Workspace)
     if not workspaces.has_view_permission(request):
         return {}
-    return tabs(cast("ModelAdmin", workspaces), request, workspace_id)
+    shown = tabs(cast("ModelAdmin", workspaces), request, workspace_id)
+    return shown | {"opts": workspaces.opts}
 
 
 def _criterion(name: str) -> Criterion:

@@ -7,7 +7,6 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened
 from crm_sync.platform.problems import explain
-from crm_sync.templatetags.problems import problem_cell
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.words import in_one_line, problem_in_words
 from properties.catalog import label
@@ -70,6 +69,5 @@ def _identity(row: Property, now: datetime) -> list[tuple[str, SafeString | str]
         ("Reference", row.object_reference_id or EMPTY),
         ("Platform ID", row.platform_id or EMPTY),
         ("Workspace", row.workspace_slug),  # type: ignore[attr-defined] # annotated
-        ("Last answer", problem_cell(row.last_answer)),
         ("In sync as of" if is_in_sync else "Last read", moment(row.read_at, now)),
     ]

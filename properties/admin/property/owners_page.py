@@ -31,7 +31,7 @@ CHOICES = {
 }
 MEANINGS = {
     Owner.OURS: "Our value is always sent. What somebody changes on the platform is set back, and"
-    " kept under Sync of the property.",
+    " kept under History of the property.",
     Owner.THEIRS: "The platform's value replaces ours. Here it can only be read.",
     Owner.ASK: "If both sides changed it, it waits under Conflicts, whatever the settings say.",
     Owner.FILL: "Our value is sent only if the platform has none. Otherwise the platform's value"

@@ -10,7 +10,7 @@ TITLES = {
     PropertyTab.OVERVIEW: "Overview",
     PropertyTab.DATA: "Data",
     PropertyTab.TEXTS: "Texts",
-    PropertyTab.PICTURES: "Pictures and documents",
+    PropertyTab.PICTURES: "Photos and documents",
     PropertyTab.ORDERS: "Orders",
     PropertyTab.HISTORY: "History",
 }

@@ -89,8 +89,8 @@ def _why(row: Property, now: datetime) -> str:
 def call_text(call: str, row: Property) -> str:
     """Return a planned call in words."""
     if call == "PATCH":
-        return f"PATCH by reference {row.object_reference_id or row.platform_id}"
-    return "POST of a new property" if call == "POST" else "Nothing to send"
+        return f"A change of {row.object_reference_id or row.platform_id}"
+    return "A new property" if call == "POST" else "Nothing to send"
 
 
 def _differences(row: Property, to_send: set[str], ownership: Ownership) -> list[dict[str, Any]]:

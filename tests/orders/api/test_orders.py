@@ -141,7 +141,7 @@ def test_an_order_for_a_property_that_is_new_is_placed_after_its_push(
         "waits for its push": 2
     }
     waits = erp.get(f"/placements/{begun.json()['id']}")["problem"]
-    assert waits == "It is not on the platform yet, and is pushed first."
+    assert waits == "It is not on the platform yet, and is sent there first."
     drain_all()
     Placement.objects.filter(due_at__isnull=False).update(due_at=now())
     drain_all()
