@@ -24,7 +24,7 @@ from properties.imports.feed_digest import digest, rules_of
 from properties.imports.lookalikes import Lookalikes
 from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
-from properties.merge import Leaves, document, leaves
+from properties.merge import Document, Leaves, document, leaves
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.match_columns import keys_of
@@ -40,6 +40,11 @@ class _Item:
     @cached_property
     def alone(self) -> Leaves:
         return self.record.changes({})
+
+    @cached_property
+    def document(self) -> Document:
+        """What it says by itself."""
+        return document(self.alone)
 
 
 class _By(TypedDict):
@@ -173,7 +178,7 @@ class RecordImport:
 
     def _note_doubles(self, items: list[_Item]) -> None:
         """Report the new records that the platform may have: they are matched first (I36)."""
-        keys = [keys_of(document(item.alone)) for item in items]
+        keys = [keys_of(item.document) for item in items]
         there = candidates.known_there(self._workspace.pk, keys)
         for item, own in zip(items, keys, strict=True):
             found = next((there[one] for one in own.items() if one in there), None)
@@ -202,18 +207,24 @@ class RecordImport:
                     self._revise(row, one)
 
     def _create(self, items: list[_Item]) -> None:
+        nothing_there = Property()
+        owned = [self._refusals(nothing_there, one.alone) for one in items]
+        pairs = [*zip(items, owned, strict=True)]
         if not self._dry_run:
-            arrived = [NewProperty(one.record.reference, *self._new_columns(one)) for one in items]
+            arrived = [
+                NewProperty(one.record.reference, *self._new_columns(one, kept))
+                for one, kept in pairs
+            ]
             bulk_create.create_all(self._workspace, arrived, **self._by)
-        for one in items:
+        for one, kept in pairs:
             self._note_new(one)
-            self._set_aside(one.line, self._refusals(Property(), one.alone))
+            self._set_aside(one.line, kept)
 
     def _note_new(self, item: _Item) -> None:
         report, reference = self._report, item.record.reference
         if not report.new.is_full:
-            parts = document(item.alone)
-            if text := headline(parts.get("address"), parts.get("title")):
+            said = item.document
+            if text := headline(said.get("address"), said.get("title")):
                 report.headlines[reference] = text
         report.new.add(reference)
 
@@ -284,9 +295,8 @@ class RecordImport:
             for one in faults
         }
 
-    def _new_columns(self, item: _Item) -> tuple[Leaves, dict[str, Any]]:
+    def _new_columns(self, item: _Item, owned: Collection[str]) -> tuple[Leaves, dict[str, Any]]:
         """Return the values of a new property, and the columns of `_memory`, always the same."""
-        owned = self._refusals(Property(), item.alone)
         wanted = {path: value for path, value in item.alone.items() if path not in owned}
         return wanted, self._memory(item, {}, owned) or {"leftover": {}}
 

@@ -37,7 +37,8 @@ class MatchField(models.Field):  # type: ignore[type-arg] # generic for the chec
 
     def pre_save(self, model_instance: Any, add: bool) -> str | None:
         """Return the key of the row that is saved."""
-        found = keys_of(model_instance.desired)[self.attname]
+        document = model_instance.desired
+        found = MAKERS[self.attname](document) if isinstance(document, Mapping) else None
         setattr(model_instance, self.attname, found)
         return found
 
