@@ -18,8 +18,8 @@ from properties.models.change import Origin
 from properties.models.match_columns import COLUMNS
 from properties.models.property import UNFED, WaitReason
 
-# Strongest first: the first criterion that names a double is the reason that people read.
 _NAMING = (Change.CREATION, REFERENCE)  # fields of a change that gives a property its reference
+# Strongest first: the first criterion that names a double is the reason that people read.
 STRENGTH = (Criterion.UNIT, Criterion.IS24, Criterion.ADDRESS)
 
 

@@ -14,9 +14,8 @@ from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
 from properties.catalog.sendable_parts import UNKNOWN, sendable
 from properties.catalog.validation import CHOICE, validate
-from properties.domain import owners
 from properties.merge import UNSENDABLE
-from properties.ownership import RULED
+from properties.ownership import RULED, Ownership
 
 LIST = "/v1/real-estate-properties"
 SAMPLE = 5  # properties that are read in full, spread over the first page
@@ -56,7 +55,7 @@ def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
 def _rules(workspace_id: int) -> Iterator[Finding]:
     """Name the rules that have no effect, since a newer version set them."""
     stored = Workspace.objects.values_list("owners", flat=True).get(pk=workspace_id)
-    known = owners.of_key(workspace_id).rules
+    known = Ownership.of("", stored, "").rules
     odd = [key for key in stored.get("rules", {}) if key not in known or key not in RULED]
     if odd:
         text = f"No effect has the rule of {listed(sorted(odd))}: this version does not know it."

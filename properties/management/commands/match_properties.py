@@ -1,6 +1,7 @@
 """manage.py match_properties: link what is only here with what only the platform has (I36)."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -48,7 +49,9 @@ class Command(SyncCommand):
         """Match, link, and print what is left for a person."""
         workspace, criterion = self.workspace(options["slug"]), Criterion(options["by"])
         found = candidates.matching(workspace.pk, criterion)
-        lines, document = _lines(found), _document(workspace, found)
+        first = Matching(found.matched[:SHOWN], found.ambiguous[:SHOWN])
+        names = _names(first)
+        lines, document = _lines(first, names), _document(workspace, found, first, names)
         counts: Counter[LinkOutcome] = Counter()
         if found.matched and not options["dry_run"]:
             policy = POLICIES.get(options["where_both"], workspace.conflict_policy)
@@ -76,10 +79,9 @@ def _names(found: Matching) -> dict[int, str]:
     return {row.pk: str(row) for row in rows.filter(pk__in=keys)} if keys else {}
 
 
-def _lines(found: Matching) -> list[str]:
-    names = _names(_first(found))
-    lines = [f"pair       {names[a]} = {names[b]}" for a, b in found.matched[:SHOWN]]
-    for group in found.ambiguous[:SHOWN]:
+def _lines(first: Matching, names: Mapping[int, str]) -> list[str]:
+    lines = [f"pair       {names[a]} = {names[b]}" for a, b in first.matched]
+    for group in first.ambiguous:
         ours, theirs = (
             ", ".join(names[key] for key in keys) for keys in (group.ours, group.theirs)
         )
@@ -87,13 +89,9 @@ def _lines(found: Matching) -> list[str]:
     return lines
 
 
-def _first(found: Matching) -> Matching:
-    return Matching(found.matched[:SHOWN], found.ambiguous[:SHOWN])
-
-
-def _document(workspace: Workspace, found: Matching) -> dict[str, Any]:
-    first = _first(found)
-    names = _names(first)
+def _document(
+    workspace: Workspace, found: Matching, first: Matching, names: Mapping[int, str]
+) -> dict[str, Any]:
     return {
         "workspace": workspace.slug,
         "matched": len(found.matched),
