@@ -38,13 +38,21 @@ def opened(query: str, columns: Sequence[str]) -> str:
 
 
 def _named(order: str, columns: Sequence[str]) -> str:
-    parts = ((part[:1] == "-", part.lstrip("-")) for part in order.split("."))
-    known = ((is_down, int(part)) for is_down, part in parts if part.isdecimal() and len(part) < 4)
+    known = (
+        (is_down, int(part))
+        for is_down, part in _parts(order)
+        if part.isdecimal() and len(part) < 4
+    )
     names = ("-" * is_down + columns[at] for is_down, at in known if at < len(columns))
     return ".".join(names)
 
 
 def _numbered(order: str, columns: Sequence[str]) -> str:
-    parts = ((part[:1] == "-", part.lstrip("-")) for part in order.split("."))
     places = {name: number for number, name in enumerate(columns)}
-    return ".".join("-" * is_down + str(places[name]) for is_down, name in parts if name in places)
+    found = ((is_down, places[name]) for is_down, name in _parts(order) if name in places)
+    return ".".join("-" * is_down + str(number) for is_down, number in found)
+
+
+def _parts(order: str) -> list[tuple[bool, str]]:
+    """Return each column of an order, and whether it is sorted downwards."""
+    return [(part[:1] == "-", part.lstrip("-")) for part in order.split(".")]

@@ -40,7 +40,6 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
 
     class Media:
         css = {"all": ("orders/placing.css",)}
-        js = ("crm_sync/follow.js",)
 
     list_display = ("name", "state_", "what", "who", "order_", "sent", "why")
     list_filter = (("state", ChoicesDropdownFilter), OrderedByFilter, WorkspaceFilter)

@@ -111,7 +111,6 @@ class ImportAdmin(ReadOnlyAdmin):
 
     class Media:
         css = {"all": ("properties/import.css",)}
-        js = ("crm_sync/follow.js",)
 
     # --- who may what ---
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -85,7 +85,8 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "seen": found.seen,
         "policies": POLICIES,
         "policy": Workspace.objects.values_list("conflict_policy", flat=True).get(pk=workspace_id),
-        **_shown(request, found, parts.get(show, ()), show),
+        "keep": urlencode({"by": criterion.value, "show": show}),
+        **_shown(request, parts.get(show, ()), show),
         **_tabs(request, workspace_id),
     }
     return page(admin, request, "properties/match.html", context)
@@ -132,7 +133,7 @@ def _parts(found: Matching) -> dict[str, Sequence[Any]]:
 
 
 # --- what is shown -------------------------------------------------------------------------------
-def _shown(request: HttpRequest, found: Matching, rows: Sequence[Any], show: str) -> dict[str, Any]:
+def _shown(request: HttpRequest, rows: Sequence[Any], show: str) -> dict[str, Any]:
     """Return one page of a part; two queries, however many rows there are."""
     shown = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     wanted: Callable[[Any], Sequence[int]] = {
@@ -146,11 +147,7 @@ def _shown(request: HttpRequest, found: Matching, rows: Sequence[Any], show: str
     }.get(show, lambda key: {"one": cells.get(key)})
     # A row that somebody has linked since is left out.
     made = [one for one in map(make, shown) if all(one.values())]
-    return {"page": shown, "pages": numbers(shown), "rows": made, "keep": _kept(request, show)}
-
-
-def _kept(request: HttpRequest, show: str) -> str:
-    return urlencode({"by": _criterion(request.GET.get("by", "")).value, "show": show})
+    return {"page": shown, "pages": numbers(shown), "rows": made}
 
 
 def _choice(choice: tuple[int, Sequence[int]], cells: dict[int, Cell]) -> Cell:
