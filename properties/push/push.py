@@ -109,6 +109,8 @@ class _Push:
             if found.document is None:
                 is_gone = self.row.platform_id is not None
                 return self.holder.end(plan.gone(self.row)) if is_gone else self._create(client)
+            if self.row.platform_id is None:  # a POST that arrives later cannot change it
+                self.earlier = EarlierCalls(self.earlier.inflight, must_verify=True)
         else:
             found = ReadResult(None, goes_by_id(self.row))
         made = self._reconcile(found.document)

@@ -104,6 +104,28 @@ def test_a_patch_that_lands_late_is_found_by_the_verifying_read(box, row, betwee
     assert not Conflict.objects.exists()
 
 
+@pytest.mark.rule("I4")
+def test_a_value_of_a_creation_that_found_another_in_its_place_is_theirs_when_they_choose_it(
+    box, workspace, between, drain_all
+):
+    create(workspace, "A-1", {"title": "House"}, origin="ADMIN", now=now())
+    between.before = lambda environ: (
+        ("500 No", [], b"{}") if environ["REQUEST_METHOD"] == "POST" else None
+    )
+    assert drain_all() == {"properties": {"delayed": 1}}
+    box.workspace.properties["9"] = {"id": "9", "objectReferenceId": "A-1", "title": "Flat"}
+    row = Property.objects.get()
+    set_title(row, "Flat")
+    drain_all()
+    row.refresh_from_db()
+    assert (row.inflight, row.verify_at, row.due_at) == ({}, None, None)
+    box.edit_property("9", {"title": "House"})
+    due_now(Property.objects.all(), now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert (row.desired["title"], remote(box)[0]["title"]) == ("House", "House")
+
+
 def test_a_property_whose_creation_got_no_answer_is_adopted_not_created_twice(
     box, workspace, between, drain_all
 ):
