@@ -273,6 +273,8 @@ class PushMachine(RuleBasedStateMachine):
                     self._run(worker)
                 else:
                     self._run_into(fault, worker, which, changing=True)
+            if dies and not recorded:  # it may have written its record, and nothing has left
+                self._note_record(worker)
 
     @rule(which=FEW, choice=FEW, stops=st.sampled_from([2, 2, 3, 0, 1]), sleeps=st.booleans())
     def begin_a_push(self, which: int, choice: int, stops: int, sleeps: bool) -> None:
@@ -327,7 +329,7 @@ class PushMachine(RuleBasedStateMachine):
                 worker.taken_at = self.now
         worker = Worker(claim, lambda: push(claim, workspace, clock=lambda: self.now))
         self.workers.append(worker)
-        if recorded:
+        if "inflight" in worker.claim.found:  # none of a creation, nor beside an unclear call
             self._note_record(worker)
         return worker
 
@@ -401,7 +403,7 @@ class PushMachine(RuleBasedStateMachine):
         ]
         if answered.changes:
             worker.clears.add(answered)
-        elif over and all(_latest(call) <= began or _found(call, answered) for call in earlier):
+        elif all(_found(call, answered) or (over and _latest(call) <= began) for call in earlier):
             worker.clears.update(earlier)  # I3: the verifying read
 
     def _step(self, worker: Worker, happens: Callable[[], Canned | None] = lambda: None) -> None:
