@@ -318,6 +318,8 @@ class AppHooks:
     activity: Sequence[Callable[[int, datetime], bool]] = ()
     # Makes rows due whose changes a gap may have hidden; returns the number of rows.
     after_gap: Sequence[Callable[[int, datetime], int]] = ()
+    # By workspace and moment: returns how many of these rows were not read since, and may change.
+    unread_after_gap: Sequence[Callable[[Mapping[int, datetime]], Mapping[int, int]]] = ()
     # Returns the checks of a workspace as of then, for `manage.py audit`.
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
     # Yields the findings of reads from the live platform, for `manage.py doctor`.

@@ -48,6 +48,7 @@ class OrdersConfig(AppConfig):
                 activity=[timeline_lines.has_grown],
                 after_connected=[user_list.ask],
                 after_gap=[recovery.after_gap],
+                unread_after_gap=[recovery.unread_after_gap],
                 after_hold=[confirmation.wake],
                 first_plans=[confirmation.confirmed],
                 integrity_checks=[integrity.check_groups],

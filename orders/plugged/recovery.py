@@ -1,9 +1,11 @@
 """Orders after the restore of a backup: open orders are read, and none is sent again (I9)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models.due import RELEASED
@@ -25,6 +27,18 @@ def after_gap(workspace_id: int, now: datetime) -> int:
     return refresh.read_all_open(workspace_id, now)
 
 
+def unread_after_gap(since: Mapping[int, datetime]) -> dict[int, int]:
+    """Return the number of open orders of each workspace that were not read since its moment."""
+    chosen = [Q(workspace=one) & _not_read(moment) for one, moment in since.items()]
+    rows = Order.objects.exclude(status__in=ORDER_TERMINAL).filter(reduce(or_, chosen)).order_by()
+    counted = rows.values("workspace").annotate(count=Count("pk"))
+    return dict(counted.values_list("workspace", "count"))
+
+
+def _not_read(since: datetime) -> Q:
+    return Q(read_at=None) | Q(read_at__lt=since)
+
+
 def begin(workspace_id: int, now: datetime) -> Counts:
     """Make open orders and users due, and mark placements that were about to be sent uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
@@ -42,7 +56,7 @@ def unread(workspaces: Collection[int], since: datetime) -> Counts:
     mine = Order.objects.filter(workspace__in=workspaces).exclude(status__in=ORDER_TERMINAL)
     users = UserList.objects.filter(workspace__in=workspaces)
     return {
-        "orders": mine.filter(Q(read_at=None) | Q(read_at__lt=since)).count(),
+        "orders": mine.filter(_not_read(since)).count(),
         "lists of users": users.exclude(read_at__gte=since).count(),
     }
 

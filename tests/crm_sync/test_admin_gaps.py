@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.templatetags.problems import problem_cell
+from orders.models import Order
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -19,6 +20,7 @@ from tests.crm_sync.admin_pages import (
     queries_of,
 )
 from tests.crm_sync.polls import happen, monitor_of, poll_now
+from tests.orders.admin_rows import make_order
 from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
@@ -126,8 +128,8 @@ def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
     workspace = make_workspace()
     gap, other = make_gap(workspace), make_gap(make_workspace("other"))
     line = (
-        "More attempts than the history keeps:"
-        " Sun 1 Mar 2026, 12:00:01 to 12:05:00 UTC may hide events"
+        "More attempts than the history keeps: Sun 1 Mar 2026, 12:00:01 to 12:05:00 UTC."
+        " All open orders were read since"
     )
     assert troubles(boss) == [line] * 2
     text = boss.get(tab(workspace, "gaps")).content.decode()
@@ -144,6 +146,21 @@ def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
     assert press(boss, workspace, gap="") == "All of them have been seen before."
     assert f'value="{gap.pk}"' not in boss.get(tab(workspace, "gaps")).content.decode()
     assert LogEntry.objects.get().object_id == str(workspace.pk)
+
+
+@pytest.mark.rule("I21")
+def test_a_gap_may_hide_events_until_every_open_order_was_read_after_it(boss):
+    workspace = make_workspace()
+    gap = make_gap(workspace)
+    before, after = (gap.noticed_at + timedelta(seconds=side) for side in (-1, 1))
+    make_order(workspace, "1", status="COMPLETED", read_at=before)
+    make_order(workspace, "2", read_at=before)
+    what = "More attempts than the history keeps: Sun 1 Mar 2026, 12:00:01 to 12:05:00 UTC"
+    assert troubles(boss) == [f"{what} may hide events; 1 open order is still to be read"]
+    assert "<strong>1 of them is still to be read" in boss.get(tab(workspace, "gaps")).text
+    Order.objects.filter(platform_id="2").update(read_at=after)
+    assert troubles(boss) == [f"{what}. All open orders were read since"]
+    assert "all of them were read since" in boss.get(tab(workspace, "gaps")).text
 
 
 def test_the_unseen_gaps_come_first_and_the_others_on_further_pages(boss):

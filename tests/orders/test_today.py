@@ -125,6 +125,6 @@ def test_what_needs_a_person_comes_first_and_a_calm_day_begins_with_the_day(main
 
 def test_a_line_whose_page_somebody_may_not_open_is_not_shown(main):
     Gap.objects.create(workspace=main, began_at=NOON - HOUR, ended_at=NOON, noticed_at=NOON)
-    line = "may hide events"
+    line = "All open orders were read since"
     assert line in client_of("crm_sync.view_workspace").get("/admin/").text
     assert line not in client_of("orders.view_order").get("/admin/").text

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
+from crm_sync.admin.workspace.gaps import unread
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox.stats import received_since
@@ -59,7 +60,7 @@ def _webhooks(person: Person) -> list[Tile]:
             "Failed attempts", failed, "warning", f"{listed}failed", "of the platform to reach us"
         ),
         Tile("Changed webhooks", changed, "danger", f"{listed}changed", "not as we set them"),
-        Tile("Gaps", gaps, "danger", f"{listed}gaps", "intervals that may hide events"),
+        Tile("Gaps", gaps, "warning", f"{listed}gaps", "intervals that may hide events"),
     ]
 
 
@@ -95,10 +96,20 @@ def attention(person: Person, now: datetime) -> list[Attention]:
             lines.append(
                 _line(badge("Failed attempts", "warning"), text, seen, seen.last_failure_at, now)
             )
-    for gap in gaps.order_by("-noticed_at", "-pk")[:NEWEST]:
-        text = f"{gap.get_why_display()}: {gap.interval} may hide events"
-        lines.append(_line(badge("Gap", "danger"), text, gap, gap.noticed_at, now))
-    return lines
+    newest = list(gaps.order_by("-noticed_at", "-pk")[:NEWEST])
+    left = unread(newest)
+    return lines + [_gap(gap, left[gap.workspace_id], now) for gap in newest]
+
+
+def _gap(gap: Gap, left: int, now: datetime) -> Attention:
+    what = f"{gap.get_why_display()}: {gap.interval}"
+    if left:
+        orders = "1 open order is" if left == 1 else f"{left} open orders are"
+        text = f"{what} may hide events; {orders} still to be read"
+        return _line(badge("Gap", "danger"), text, gap, gap.noticed_at, now)
+    text = f"{what}. All open orders were read since"
+    line = _line(badge("Gap", "info"), text, gap, gap.noticed_at, now)
+    return replace(line, remedy="Only an order that somebody else placed then may be missing")
 
 
 def _differing(seen: WebhookMonitor, now: datetime) -> Attention:

@@ -1,5 +1,8 @@
 """The gaps of a workspace: intervals in which events may have been lost (I21)."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -7,6 +10,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
+from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, unbroken
 from crm_sync.admin.ui.page import page
@@ -37,6 +41,7 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
         see(request, gaps if key is None else gaps.filter(pk=key))
         return HttpResponseRedirect(request.get_full_path())
     now = timezone.now()
+    unseen = gaps.filter(acknowledged_at=None)
     newest = gaps.order_by(F("acknowledged_at").asc(nulls_first=True), "-pk")
     numbered = Paginator(newest, ROWS).get_page(request.GET.get("page"))
     context = {
@@ -53,11 +58,25 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
             }
             for gap in numbered
         ],
-        "unseen": gaps.filter(acknowledged_at=None).count(),
+        "unseen": unseen.count(),
+        "unread": unread(unseen.order_by("-noticed_at")[:1])[workspace_id],
         "can_act": can_act,
         **tabs(admin, request, workspace_id),
     }
     return page(admin, request, "crm_sync/workspace/gaps.html", context)
+
+
+def unread(gaps: Iterable[Gap]) -> Counter[int]:
+    """Return by workspace how many open orders were not read since its newest gap (I21).
+
+    After they are read, a gap can hide only an order of which we know nothing.
+    """
+    oldest_first = sorted(gaps, key=lambda gap: gap.noticed_at)
+    since = {gap.workspace_id: gap.noticed_at for gap in oldest_first}
+    total: Counter[int] = Counter()
+    for count in hooks.plugged().unread_after_gap if since else ():
+        total.update(count(since))
+    return total
 
 
 def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
