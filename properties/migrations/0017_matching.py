@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='property',
             name='wait_reason',
-            field=models.CharField(blank=True, choices=[('PARENT', 'its parent is created first'), ('CREATION', 'its creation got no answer and may still come'), ('VERIFICATION', 'an earlier call may still land; it is read once more then'), ('PAUSE', 'the workspace is paused'), ('HELD', 'a person holds pushes of the workspace'), ('FAILURE', 'the last attempt failed'), ('MATCH', 'the platform may have it already: match it first')], default='', editable=False, max_length=20),
+            field=models.CharField(blank=True, choices=[('PARENT', 'its parent must be created first'), ('CREATION', 'the platform did not answer its creation, and may still create it'), ('VERIFICATION', 'an earlier call may still reach the platform; it is read again after that'), ('PAUSE', 'the workspace is paused'), ('HELD', 'a person has paused sending in this workspace'), ('FAILURE', 'the last attempt failed'), ('MATCH', 'the platform may have it already: match it first')], default='', editable=False, max_length=20),
         ),
         migrations.AddIndex(
             model_name='property',

@@ -52,11 +52,14 @@ class ProblemKind(models.TextChoices):
 class WaitReason(models.TextChoices):
     """Why a due row waits until its `due_at`."""
 
-    PARENT = "PARENT", "its parent is created first"
-    CREATION = "CREATION", "its creation got no answer and may still come"
-    VERIFICATION = "VERIFICATION", "an earlier call may still land; it is read once more then"
+    PARENT = "PARENT", "its parent must be created first"
+    CREATION = "CREATION", "the platform did not answer its creation, and may still create it"
+    VERIFICATION = (
+        "VERIFICATION",
+        "an earlier call may still reach the platform; it is read again after that",
+    )
     PAUSE = "PAUSE", "the workspace is paused"
-    HELD = "HELD", "a person holds pushes of the workspace"
+    HELD = "HELD", "a person has paused sending in this workspace"
     FAILURE = "FAILURE", "the last attempt failed"
     MATCH = "MATCH", "the platform may have it already: match it first"
 

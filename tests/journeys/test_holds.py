@@ -115,7 +115,7 @@ def test_in_a_hold_nothing_is_sent_and_everything_else_goes_on_and_after_it_all_
     row.refresh_from_db()
     # What they changed is read and adopted, as always.
     assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Held", 4)
-    assert row.waits_because(now()) == "a person holds pushes of the workspace"
+    assert row.waits_because(now()) == "a person has paused sending in this workspace"
     assert (sent(box), drain_all()) == ([], {})
     resume(workspace)
     counts = drain_all()

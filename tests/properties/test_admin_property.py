@@ -230,7 +230,7 @@ def test_a_property_that_waits_says_why(admin_client, flat):
         return dict(admin_client.get(address(flat.pk)).context["sync"]["facts"])["Waits because"]
 
     force(flat, due_at=now() + timedelta(minutes=1), wait_reason="PARENT")
-    assert why() == "its parent is created first"
+    assert why() == "its parent must be created first"
     force(flat, due_at=now())
     assert why() == "—"
 

@@ -155,7 +155,7 @@ def test_push_says_of_a_child_that_its_parent_goes_first(workspace, capsys):
     parent = create(workspace, "PARENT", {"title": "House"}, origin="API", now=now())
     Property.objects.filter(pk=parent.pk).update(due_at=now() + timedelta(minutes=1))
     code, out, error = run(capsys, "push_properties", "main")
-    assert (code, out) == (1, "waiting     CHILD  its parent is created first\n")
+    assert (code, out) == (1, "waiting     CHILD  its parent must be created first\n")
     assert error == "1 of 1 properties did not get through"
 
 

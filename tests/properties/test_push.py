@@ -933,7 +933,7 @@ def test_a_parent_is_created_before_its_child(box, workspace, drain_all):
     assert (len(remote(box)), len(remote(box, "B-1"))) == (0, 1)
     waiting = Property.objects.get(object_reference_id="A-1")
     assert (waiting.wait_reason, waiting.last_answer) == ("PARENT", "")
-    assert waiting.waits_because(now()) == "its parent is created first"
+    assert waiting.waits_because(now()) == "its parent must be created first"
     assert later(drain_all, 6) == {"properties": {"created": 1}}
     waiting.refresh_from_db()
     assert (waiting.wait_reason, waiting.waits_because(now())) == ("", "")
