@@ -19,7 +19,7 @@ FREE_TEXT = (
     FreeText(LogEntry, ("object_repr", "change_message")),
     FreeText(ApiToken, ("name",)),
     FreeText(AuthenticatorApp, ("name",)),
-    FreeText(NamedView, ("name",)),
+    FreeText(NamedView, ("name", "query")),
     FreeText(OutgoingMessage, ("payload", "answer")),
     FreeText(PlatformCall, ("address", "about", "problem", "sent", "answer")),
     FreeText(ReceivedEvent, ("headers", "effect", "cause")),

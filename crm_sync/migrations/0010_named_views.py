@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('screen', models.CharField(help_text='The label of the model', max_length=100)),
                 ('name', models.CharField(blank=True, default='', max_length=60)),
-                ('query', models.TextField(blank=True, default='', help_text='As `kept_query.kept` writes it')),
+                ('query', models.JSONField(default=dict, help_text='As `kept_query.kept` returns it')),
                 ('hidden', models.JSONField(default=list, help_text='The names of columns')),
                 ('person', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],

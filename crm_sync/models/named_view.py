@@ -13,7 +13,7 @@ class NamedView(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     screen = models.CharField(max_length=100, help_text="The label of the model")
     name = models.CharField(max_length=60, blank=True, default="")
-    query = models.TextField(blank=True, default="", help_text="As `kept_query.kept` writes it")
+    query = models.JSONField(default=dict, help_text="As `kept_query.kept` returns it")
     hidden = models.JSONField(default=list, help_text="The names of columns")
 
     class Meta:

@@ -6,13 +6,15 @@ that a file is chosen in.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 from playwright.sync_api import Page
 
-from orders.models import ChangeRequest, Placement, PlatformUser
+from crm_sync.models import Hold
+from orders.models import Assignment, ChangeRequest, Placement, PlatformUser
 from orders.platform_users import user_list
 from properties.domain.editing import create, edit
 from properties.models import Batch, Change, Property
@@ -111,6 +113,46 @@ def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all)
         with page.expect_download() as download:
             hand.press_button("Export as CSV")
         assert "MH-1002" in download.value.path().read_text()
+
+
+def test_a_street_a_phone_number_and_the_day_are_found(hand):
+    page, row = hand.page, Property.objects.get(object_reference_id="MH-1002")
+    owner = {"seller": {"contactPerson": {"phone": "+41 44 123 45 67"}}}
+    street = {"address": {"street": "Seestrasse", "streetNumber": "12", "locality": "Zürich"}}
+    edit(row, owner | street, origin=Change.Origin.FEED, now=now())
+    Assignment.objects.update(status="SCHEDULED", scheduled_at=now() + timedelta(minutes=5))
+    with hand.task(clicks=2):  # by its street, as people type it
+        hand.go("Properties")
+        page.fill("[name=q]", "zurich seestrasse 12")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=MH-1001", state="detached")
+        page.click("#result_list a:has-text('MH-1002')")
+        page.wait_for_selector(".ps-head")
+    with hand.task(clicks=2):  # by a phone number, in the search for everything
+        hand.press_button("Search everything")
+        page.keyboard.type("044 123 45 67")
+        page.click(".cs-hits a:has-text('MH-1002')")
+        page.wait_for_selector(".ps-head")
+    with hand.task(clicks=1):  # today's appointments stand on the first page
+        page.click("[data-part=today] tbody a >> nth=0")
+        page.wait_for_url("**/orders/order/*/change/")
+
+
+def test_sending_is_paused_and_resumed(hand):
+    page = hand.page
+    with hand.task(clicks=4):
+        hand.go("Workspaces")
+        page.click("#result_list tbody a >> nth=0")
+        page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Pause").click()
+        page.get_by_label("Reason").fill("The feed has wrong prices")
+        hand.press_button("Pause")
+        page.wait_for_selector("text=Paused:")
+    assert Hold.objects.active(now()).exists()
+    with hand.task(clicks=2):  # the banner leads there
+        hand.press("Resume it on the tab Pause.")
+        page.get_by_role("button", name="Resume").first.click()
+        page.wait_for_selector("text=Resumed:")
+    assert not Hold.objects.active(now()).exists()
 
 
 def test_a_feed_is_imported(hand, drain_all, settings, tmp_path):

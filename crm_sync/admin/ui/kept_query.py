@@ -4,32 +4,38 @@ An address numbers the columns by which a list is sorted. A view names them, so 
 the same way when columns come or go.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.http import QueryDict
+
+from crm_sync.text import clean
 
 SORT = "o"
 # The page of a list, the error of Django's, the view itself, and how a page follows its list.
 PASSING = frozenset({"p", "e", "all", "view", "live"})
 
 
-def kept(query: QueryDict, columns: Sequence[str]) -> str:
-    """Return the query without what passes, in one order of the parameters.
+def kept(query: QueryDict, columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each parameter, without what passes and in one order.
+
+    They are not encoded: a name that somebody searched for can be found in them (S23).
 
     Args:
         columns: those of the list that the query is of, with that of the checkboxes.
     """
-    left = QueryDict(mutable=True)
-    for name in sorted(query.keys() - PASSING):
-        values = [_named(str(query[SORT]), columns)] if name == SORT else query.getlist(name)
-        if values := [one for one in values if one]:
-            left.setlist(name, values)
-    return left.urlencode()
+    left: dict[str, list[str]] = {}
+    for name, values in sorted(clean(dict(query.lists()))[0].items()):
+        said = [_named(values[-1], columns)] if name == SORT else values
+        if name not in PASSING and any(said):
+            left[name] = [one for one in said if one]
+    return left
 
 
-def opened(query: str, columns: Sequence[str]) -> str:
+def opened(known: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
     """Return the query of an address. A column that the list does not have sorts nothing."""
-    found = QueryDict(query, mutable=True)
+    found = QueryDict(mutable=True)
+    for name in sorted(known):  # PostgreSQL keeps no order
+        found.setlist(name, [*known[name]])
     if number := _numbered(found.get(SORT, ""), columns):
         found[SORT] = number
     else:
