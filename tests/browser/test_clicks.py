@@ -146,7 +146,7 @@ def test_sending_is_paused_and_resumed(hand):
         page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Pause").click()
         page.get_by_label("Reason").fill("The feed has wrong prices")
         hand.press_button("Pause")
-        page.wait_for_selector("text=Paused:")
+        page.get_by_role("button", name="Resume").first.wait_for()
     assert Hold.objects.active(now()).exists()
     with hand.task(clicks=2):  # the banner leads there
         hand.press("Resume it on the tab Pause.")
