@@ -15,6 +15,7 @@ from django.contrib.auth.models import User  # noqa: E402 - Django is set up onl
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
+from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E402
@@ -93,10 +94,14 @@ def pages() -> dict[str, str]:
         ("imports", "properties/import"),
         ("placements", "orders/placement"),
         ("workspaces", "crm_sync/workspace"),
-        ("gaps", "crm_sync/gap"),
-        ("workspaces", "crm_sync/workspace"),
     ):
         found[f"list of {words}"] = f"/admin/{name}/"
+    workspace = Workspace.objects.order_by("pk").first().pk
+    for tab in ("webhook", "gaps", "pause"):
+        found[f"workspace, {tab}"] = f"/admin/crm_sync/workspace/{workspace}/{tab}/"
+    found["workspace, fields"] = reverse("admin:properties_property_owners", args=[workspace])
+    found["workspace, match"] = reverse("admin:properties_property_match", args=[workspace])
+    found["calendar"] = reverse("admin:orders_order_calendar")
     return found
 
 
