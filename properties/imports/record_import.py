@@ -178,12 +178,19 @@ class RecordImport:
 
     def _note_doubles(self, items: list[_Item]) -> None:
         """Report the new records that the platform may have: they are matched first (I36)."""
+        if not items or not self._may_be_there:
+            return
         keys = [keys_of(item.document) for item in items]
         there = candidates.known_there(self._workspace.pk, keys)
         for item, own in zip(items, keys, strict=True):
             found = next((there[one] for one in own.items() if one in there), None)
             if found is not None:
                 self._report.doubles.add((item.record.reference, found))
+
+    @cached_property
+    def _may_be_there(self) -> bool:
+        """Whether the platform has any property that could be a new record of this import."""
+        return candidates.only_there(self._workspace.pk).exists()
 
     @property
     def _rows(self) -> QuerySet[Property]:
