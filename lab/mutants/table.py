@@ -105,6 +105,14 @@ MUTANTS = (
         (PUSH, MACHINE),
     ),
     Mutant(
+        "a creation that found another in its place may still have an effect (I4)",
+        "properties/push",
+        "_Push.run",
+        "EarlierCalls(self.earlier.inflight, must_verify=True)",
+        "self.earlier",
+        (PUSH,),
+    ),
+    Mutant(
         "what is given back unworked stays in flight (I4)",
         "crm_sync/work",
         "Claim.giving_back",
@@ -1586,11 +1594,19 @@ MUTANTS = (
     Mutant(
         "the history of a linked row names edits of the other one (I36)",
         "properties/pull/linking.py",
-        "_move",
-        "F(column) + there.revision",
+        "absorb",
+        "F(column) + row.revision",
         "F(column)",
         (LINKING,),
         (SQLITE,),
+    ),
+    Mutant(
+        "a second mirror of our property goes with its orders and history",
+        "properties/push",
+        "Holder._write",
+        "absorb(twin, row)",
+        "twin.delete() and row.revision + twin.revision",
+        (PULL,),
     ),
     Mutant(
         "a key that one side has twice is a pair (I36)",

@@ -110,11 +110,8 @@ def _link(here: Property, there: Property, by: Linking) -> None:
     # This locks the row, so that no worker claims it.
     if not free.update(due_at=None, verify_at=None):
         raise _Lost
-    _move(here, there)
-    Property.objects.filter(pk=here.pk).delete()
+    revision = absorb(here, there)
     seen = _seen(here, there, by)
-    # The changes of the other row are moved behind those of this one.
-    revision = there.revision + here.revision
     columns: dict[str, Any] = {
         "object_reference_id": here.object_reference_id,
         "desired": seen.columns.get("desired", _wanted(here, there)),
@@ -189,20 +186,28 @@ def _record(
         field_history.note_conflicts(there, [clash], decided.policy, now=by.now, rule=decided.rule)
 
 
-def _move(here: Property, there: Property) -> None:
-    """Point to their row all that points to ours: history, placements, orders, batches.
+def absorb(other: Property, row: Property) -> int:
+    """Point to `row` all that points to `other`: history, placements, orders, batches; delete it.
 
-    A batch that has both rows keeps the one of theirs.
+    A batch that has both rows keeps `row`. Call it in a transaction.
+
+    Returns:
+        the revision from which `row` goes on: the changes of the other row come before it.
+
+    Raises:
+        ProtectedError: something points to the other row only now.
     """
     for owner, column in _REVISIONS:
-        named = owner._base_manager.filter(real_estate_property=here, **{f"{column}__gt": 0})
-        named.update(**{column: F(column) + there.revision})
+        named = owner._base_manager.filter(real_estate_property=other, **{f"{column}__gt": 0})
+        named.update(**{column: F(column) + row.revision})
     for model, name in _references():
-        rows = model._base_manager.filter(**{name: here.pk})
+        rows = model._base_manager.filter(**{name: other.pk})
         if field := {"BatchEdit": "batch", "Batch_properties": "batch"}.get(model.__name__):
-            both = model._base_manager.filter(**{name: there.pk}).values(field)
+            both = model._base_manager.filter(**{name: row.pk}).values(field)
             rows = rows.exclude(**{f"{field}__in": both})
-        rows.update(**{name: there.pk})
+        rows.update(**{name: row.pk})
+    Property.objects.filter(pk=other.pk).delete()
+    return row.revision + other.revision
 
 
 def _references() -> Iterator[tuple[type[models.Model], str]]:

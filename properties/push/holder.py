@@ -21,6 +21,7 @@ from properties.domain import field_history
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_derived, with_problem
+from properties.pull.linking import absorb
 from properties.pull.observation import Observation, RuledBy
 from properties.push import sync_messages
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
@@ -57,7 +58,10 @@ class Holder:
             if plan.patch.parts and plan.is_written_in(self.row):
                 return plan
             columns = _with_revision(self.row, _with_free_key(self.row, plan.columns))
-            if self._write(plan, columns):
+            twin = _duplicate_mirror(self.row, columns)
+            if twin:
+                columns["revision"] = self.row.revision + twin.revision + 1
+            if self._write(plan, columns, twin):
                 self.row = with_columns(self.row, columns)
                 return plan
             row = self.claim.fenced.first()
@@ -83,21 +87,24 @@ class Holder:
             self.claim.finish(**rest | urgency | edited)
         return plan.ending
 
-    def _write(self, plan: Plan, columns: Columns) -> bool:
+    def _write(self, plan: Plan, columns: Columns, twin: Property | None) -> bool:
         row, seen = self.row, plan.seen
-        duplicate = _duplicate_mirror(row, columns)
         with ExitStack() as around:
             if plan.patch.parts:
                 around.enter_context(durable())  # the call that follows cannot be undone
-            if duplicate or (seen and seen.leaves_traces):
+            if twin or (seen and seen.leaves_traces):
                 around.enter_context(transaction.atomic())
-            if duplicate:
-                duplicate.delete()  # first, since only one row may have this id
+            behind = row
+            if twin:  # first, since only one row may have this id
+                as_read = Property.objects.filter(pk=twin.pk, revision=twin.revision)
+                if not as_read.update(due_at=None):  # a person has edited it since
+                    return False
+                behind = with_columns(row, {"revision": absorb(twin, row)})
             write = self._finish if plan.ending else self.claim.write
             is_written = write(with_derived(row, changed(row, columns)), revision=row.revision)
             if is_written and seen:
-                _keep(seen, row)
-            elif duplicate:
+                _keep(seen, behind)
+            elif twin:
                 transaction.set_rollback(True)
         return is_written
 
@@ -132,6 +139,8 @@ def _keep(seen: Observation, row: Property) -> None:
 
 def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
     """Return the row that a walk made for a property that turns out to be ours, created again.
+
+    Its orders and history become those of our row.
 
     Raises:
         RejectedError: the row that mirrors it was edited here, or is not marked as a duplicate.

@@ -327,14 +327,14 @@ def test_a_row_that_is_edited_during_the_link_is_not_linked_and_no_edit_is_lost(
     box, workspace, here, there, monkeypatch, changed
 ):
     rows = {"theirs": there(1, **home()), "ours": here("CRM-1", **home())}
-    merged = linking._move
+    merged = linking.absorb
 
     def edited_in_between(*both):
         Property.objects.filter(pk=rows["theirs"].pk).update(revision=99)
         return merged(*both)
 
     if changed == "theirs":
-        monkeypatch.setattr(linking, "_move", edited_in_between)
+        monkeypatch.setattr(linking, "absorb", edited_in_between)
         assert link(workspace.pk, rows["ours"].pk, rows["theirs"].pk, by()) == BUSY
         assert set(Property.objects.all()) == set(rows.values())
         return

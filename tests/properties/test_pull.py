@@ -10,10 +10,12 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
+from orders.models import Order
 from properties.domain.editing import create, due_now, edit
 from properties.models import Change, Property, Recurring, Walk
 from properties.pull.walk import pull
 from tests.conftest import PLATFORM
+from tests.orders.admin_rows import make_order
 from tests.platforms import Between
 from tests.properties.recurring import Kind, row_of, take
 
@@ -295,13 +297,23 @@ def test_a_property_that_was_created_anew_under_its_reference_is_ours_again(
     box.workspace.properties["99"] = there | {"id": "99", "numberOfRooms": 3}
     if is_listed_first:
         walk(workspace)
+        twin = Property.objects.get(platform_id="99")
+        make_order(workspace, real_estate_property=twin, property_platform_id="99")
+        said = {"path": "title", "new": "x", "origin": Change.Origin.PLATFORM, "at": now()}
+        Change.objects.create(real_estate_property=twin, revision=1, **said)
+        Property.objects.filter(pk=twin.pk).update(revision=1)
     else:
         due_now(Property.objects.all())
+    kept = set(Change.objects.values_list("pk", flat=True))
     for _ in range(2):
         drain_all()
         walk(workspace)
     drain_all()
     row = Property.objects.get(object_reference_id="A-1")
+    assert [order.real_estate_property for order in Order.objects.all()] == [row] * is_listed_first
+    changes = Change.objects.filter(real_estate_property=row)
+    revisions = dict(changes.values_list("pk", "revision"))
+    assert (kept <= revisions.keys(), max(revisions.values()) <= row.revision) == (True, True)
     assert (row.platform_id, row.problem, row.desired) == ("99", {}, row.observed)
     assert row.desired["numberOfRooms"] == 3
     seeded = len(box.workspace.properties) - 1
