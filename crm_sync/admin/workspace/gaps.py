@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import exact_moment, unbroken
+from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import opened, tabs
@@ -51,10 +51,9 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
         "gaps": [
             {
                 "row": gap,
-                "interval": unbroken(gap.interval),
                 "explanation": EXPLAINED[Gap.Why(gap.why)],
-                "noticed": exact_moment(gap.noticed_at, now),
-                "seen": exact_moment(gap.acknowledged_at, now),
+                "noticed": moment(gap.noticed_at, now),
+                "seen": moment(gap.acknowledged_at, now),
             }
             for gap in numbered
         ],
