@@ -11,8 +11,7 @@ ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-
 
 def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str, str]:
     """Return the headers, cut to 1000 characters. A value with a secret is masked completely."""
-    known = [secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret]
-    secrets = [form for secret in known for form in written_forms(secret)]
+    secrets = [form for secret in _webhook_secrets(workspace) for form in written_forms(secret)]
     masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
     return {
         name: MASK
@@ -20,6 +19,18 @@ def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str
         else value[:1000]
         for name, value in headers.items()
     }
+
+
+def masked_body(body: bytes, workspace: Workspace) -> bytes:
+    """Return the body of a callback with the secrets of the webhook masked.
+
+    The trigger history is masked too when it is read, so both are still the same event.
+    """
+    return Redactor(_webhook_secrets(workspace)).content(body)
+
+
+def _webhook_secrets(workspace: Workspace) -> tuple[str, ...]:
+    return tuple(filter(None, (workspace.auth_secret, workspace.previous_auth_secret)))
 
 
 def masked_problem(problem: Problem, workspace: Workspace) -> Problem:

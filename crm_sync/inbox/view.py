@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from crm_sync import hooks
 from crm_sync.inbox import auth, lock_timeout, store
-from crm_sync.inbox.masking import masked_headers
+from crm_sync.inbox.masking import masked_body, masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
 from crm_sync.inbox.wrong_secrets import WrongSecrets
 from crm_sync.models import ReceivedEvent, Workspace
@@ -128,7 +128,7 @@ class WebhookView(APIView):
                 raise CallbackRefusal(405, "a body is needed")
             raise CallbackRefusal(400, "empty body")
         return {
-            "body": self._body,
+            "body": masked_body(self._body, workspace),
             "headers": masked_headers(request.headers, workspace),
             "method": str(request.method),
             "source": ReceivedEvent.Source.CALLBACK,

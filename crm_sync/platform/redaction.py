@@ -53,6 +53,12 @@ class Redactor:
             return document
         return _walked(document, lambda text: _masked(text, forms))
 
+    def content(self, body: bytes) -> bytes:
+        """Return a body without the secrets, as `document` masks them, and else unchanged."""
+        for form in _in_json(_all_forms(_at_least(LEAST_IN_DOCUMENT, self.secrets))):
+            body = body.replace(form, MASK.encode())
+        return body
+
     def shown(self, document: Any) -> Any:
         """Return a JSON document for people: each text in it as `text` returns it."""
         return _walked(document, self.text)
@@ -93,7 +99,8 @@ def _in_json(forms: tuple[str, ...]) -> tuple[bytes, ...]:
     """Return the bytes of these forms in a JSON document, which may escape them once more."""
     quoted = {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}
     slashed = {one.replace("/", "\\/") for one in quoted}
-    return tuple(one.encode() for one in {*forms, *quoted, *slashed})
+    found = {one.encode() for one in {*forms, *quoted, *slashed}}
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,7 @@ from crm_sync.hooks import Effect, Outcome
 from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.work import leases, turn
+from tests.crm_sync.polls import poll_now
 from tests.crm_sync.test_events import PAYLOADS
 
 KIND = "ORDER_STATUS_UPDATED"
@@ -374,3 +375,19 @@ def test_the_worker_needs_a_bounded_number_of_queries_a_delivery(
         store(hook, MOVED | {"orderId": str(n)})
     with django_assert_max_num_queries(10 * 8 + 2, connection=connection):
         assert drain(hook) == {"APPLIED": 10}
+
+
+@pytest.mark.rule("S5")
+def test_an_event_that_repeats_our_secret_is_stored_once_and_masked(box, workspace, boss):
+    secret = Workspace.objects.get().auth_secret
+    box.workspace.properties[secret] = {"id": secret}
+    box.marketing_ready(secret, "INSTAGRAM")
+    box.deliver()
+    row = ReceivedEvent.objects.get()
+    kept = bytes(row.body).decode()
+    assert (secret in kept, "***" in json.loads(kept).values()) == (False, True)
+    assert poll_now(workspace) == "polled"  # the history has the same event
+    assert list(ReceivedEvent.objects.all()) == [row]
+    ReceivedEvent.objects.update(body=json.dumps({"event": secret}).encode())  # of an old version
+    page = boss.get(f"/admin/crm_sync/receivedevent/{row.pk}/change/").text
+    assert (secret in page, "***" in page) == (False, True)
