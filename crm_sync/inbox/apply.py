@@ -126,9 +126,6 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
     batch.write()
     _end(parsed, ends)
-    # One line for all events: a line for each would take a tenth of the time of the events.
-    said = [f"{one.pk} {ends[one.pk]['state']} [{_key(one)}]" for one in parsed]
-    log.info("received events: %s", ", ".join(said))
     return {pk: end["state"] for pk, end in ends.items()}
 
 

@@ -1,6 +1,7 @@
 """The inbox: store first, understand later (I15, I16, I17)."""
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -18,6 +19,8 @@ from crm_sync.work import fast_sql, leases, rings
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
+
+log = logging.getLogger(__name__)
 
 QUEUE = "received_events"
 BATCH_SIZE = 100  # rows claimed at once; if a worker dies, they wait until its lease ends
@@ -118,6 +121,10 @@ def digest_of(body: bytes) -> str:
 
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
+    pairs = zip(claims, outcomes, strict=True)
+    said = (f"{one.row.pk} {end} [{tracing.of_digest(one.row.digest)}]" for one, end in pairs)
+    # One line for all events: a line for each would take a tenth of the time of the events.
+    log.info("received events: %s", ", ".join(said))
     for hook in hooks.plugged().after_applied:
         hook(turn.workspace_id, timezone.now())
     return outcomes

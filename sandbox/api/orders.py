@@ -49,9 +49,8 @@ def _user(platform: Platform, request: Request) -> Document:
     for user in platform.workspace.users.values():
         if user_id == user["id"] or (reference and reference == user.get("userReferenceId")):
             return user
-    raise Refused(
-        404, f"there is no user {user_id or reference}", switch="unknownIds" if user_id else ""
-    )
+    named = user_id or reference or "''"
+    raise Refused(404, f"there is no user {named}", switch="unknownIds" if user_id else "")
 
 
 def _property(platform: Platform, request: Request) -> Document:

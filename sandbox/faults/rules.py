@@ -72,6 +72,8 @@ class Faults:
 
         Raises `Refused(400)` that names a field.
         """
+        for name in wanted.keys() - {"seed", "rules"}:
+            raise bad(name, "is not known here; there are seed and rules")
         seed, rules = wanted.get("seed", 0), wanted.get("rules", [])
         if not isinstance(seed, int):
             raise bad("seed", "must be a whole number")

@@ -150,18 +150,15 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
     url, authentication = authenticate(webhook)
     hidden = _forms_of_secrets(webhook)
     sent = {"Content-Type": "application/json", **headers, **authentication}
+    request = requests.Request(webhook["method"], url, headers=sent, data=encode(event))
     started = time.monotonic()
     try:
+        prepared = http.prepare_request(request)
         with (
             within(SECONDS),
-            http.request(
-                webhook["method"],
-                url,
-                data=encode(event),
-                headers=sent,
-                timeout=max(SECONDS, 0.001),
-                allow_redirects=False,  # a redirect is not a 2xx
-                stream=True,
+            # A redirect is not a 2xx. The session itself would read its body to follow it.
+            http.get_adapter(url).send(
+                prepared, stream=True, timeout=max(SECONDS, 0.001)
             ) as response,
         ):
             answer = _beginning(response, BODY_LIMIT + 4 * max(map(len, hidden), default=0))

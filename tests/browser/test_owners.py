@@ -37,12 +37,13 @@ def test_who_owns_the_prices_is_decided_in_five_clicks_and_the_platform_s_price_
     window = visit()
     hand = Hand(window.log_in())
     page = hand.page
-    with hand.task(clicks=4):
+    with hand.task(clicks=5):
         hand.go("Workspaces")
         page.click("#result_list a:has-text('main')")
         hand.press("Fields")
         page.get_by_label("Owner of Prices").click()
         page.get_by_label("Owner of Prices").select_option("The platform owns it")
+        page.click("form[data-save]:has([aria-label='Owner of Prices']) button")
         hand.sees("Prices: The platform owns it. It was: By the conflict policy.")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Owner of Prices"
     box.edit_property(row.platform_id, {"prices": {"rent": {"gross": 1700}}})

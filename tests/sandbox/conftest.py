@@ -38,6 +38,7 @@ class Callback:
         self.requests: list[dict] = []
         self.status = 200
         self.body = b""
+        self.headers: list[tuple[str, str]] = []
         self.error: Exception | None = None
         self.then: Callable[[], object] | None = None
 
@@ -70,7 +71,7 @@ class Callback:
             self.then()
         if self.error:
             raise self.error
-        start_response(f"{self.status} {HTTPStatus(self.status).phrase}", [])
+        start_response(f"{self.status} {HTTPStatus(self.status).phrase}", self.headers)
         return [self.body]
 
 

@@ -208,3 +208,13 @@ def test_4_1_the_secret_is_write_only_and_kept_when_it_is_left_out(box, client, 
     assert ring(box, callback)["headers"]["Authorization"] == "Bearer s3cret"
     configure(client, authType="BEARER_TOKEN", authSecret="new")
     assert ring(box, callback)["headers"]["Authorization"] == "Bearer new"
+
+
+@pytest.mark.rule("2.2 responseBody", "6.1 rule 3")
+def test_the_answer_of_a_redirect_is_kept_and_nobody_follows_it(box, hooked, callback):
+    callback.status, callback.body = 302, b"moved"
+    callback.headers = [("Location", "http://hook.test/elsewhere")]
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert (record["success"], record["statusCode"], record["responseBody"]) == (False, 302, "moved")
+    assert len(callback.requests) == 1

@@ -245,3 +245,10 @@ def test_every_fault_happens_and_can_be_repeated_by_its_seed(box, hooked, callba
     if fault not in ("SLOW", "LATE"):
         assert first != calm
         assert run(box, hooked, callback, fault, 8) != first
+
+
+def test_a_misspelt_member_ends_no_faults(box, client):
+    faults(client, {"fault": "SLOW", "path": "/nowhere"})
+    refused = client.post("/_sandbox/faults", json={"rule": [{"fault": "SLOW"}]})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "rule")
+    assert [one.path for one in box.faults.rules] == ["/nowhere"]

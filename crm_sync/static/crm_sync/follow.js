@@ -9,6 +9,8 @@
 
     const EVERY = 3000; // milliseconds
     const AFTER_SILENCE = 10000;
+    const SILENT = "No answer at the moment; asking again.";
+    const LOGGED_OUT = "You are logged out. Log in in another tab, and go on here.";
     const NOT_OURS = new Set(["open"]); // what a person unfolded
 
     const isLike = (one, other) =>
@@ -60,7 +62,8 @@
     const boxes = () => document.querySelectorAll("tr input.action-select");
 
     async function ask(address, still) {
-        const answer = await fetch(address, { redirect: "error" });
+        const answer = await fetch(address, { redirect: "manual" });
+        if (answer.type === "opaqueredirect") throw new Error(LOGGED_OUT);
         if (!answer.ok) throw new Error(String(answer.status));
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
         if (isHeld(still)) return;
@@ -85,7 +88,6 @@
     async function follow(box) {
         const note = document.createElement("p");
         note.className = "cs-silent";
-        note.textContent = "No answer at the moment; asking again.";
         note.setAttribute("role", "status");
         note.hidden = true;
         document.body.append(note);
@@ -98,6 +100,7 @@
                 await ask(box.dataset.follow, box.dataset.still);
                 note.hidden = true;
             } catch (error) {
+                note.textContent = error.message === LOGGED_OUT ? LOGGED_OUT : SILENT;
                 note.hidden = false;
                 pause = AFTER_SILENCE;
             }
