@@ -64,9 +64,12 @@ def test_a_list_is_kept_with_filter_search_and_order_and_opened_again(boss):
     assert counts(boss) == {"Whole list": "", "My rents": "2"}
 
 
-def test_a_view_that_is_saved_again_is_replaced(boss):
+def test_only_the_view_that_is_open_is_replaced(boss):
     act(boss, "save", "offer=RENT", name="Mine")
-    act(boss, "save", "offer=BUY", name="Mine")
+    refused = act(boss, "save", "offer=BUY", name="Mine")
+    known = "You have a view “Mine” already. Open it to change it, or take another name."
+    assert (said(refused), counts(boss)) == ([known], {"Whole list": "", "Mine": "2"})
+    act(boss, "save", "offer=BUY", name="Mine", view=NamedView.objects.get().pk)
     assert counts(boss) == {"Whole list": "", "Mine": "3"}
 
 
@@ -99,7 +102,7 @@ def test_nobody_has_more_views_than_can_be_counted(boss):
         act(boss, "save", "", name=f"{number}")
     refused = act(boss, "save", "", name="one more")
     assert said(refused) == ["You have 10 views of this list, which is the most. Delete one first."]
-    act(boss, "save", "offer=BUY", name="3")
+    act(boss, "save", "offer=BUY", name="3", view=NamedView.objects.get(name="3").pk)
     assert NamedView.objects.count() == list_views.MOST_VIEWS
 
 

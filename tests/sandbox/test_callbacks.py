@@ -216,5 +216,9 @@ def test_the_answer_of_a_redirect_is_kept_and_nobody_follows_it(box, hooked, cal
     callback.headers = [("Location", "http://hook.test/elsewhere")]
     ring(box)
     (record,) = hooked.get("/v1/webhooks/triggers").json()
-    assert (record["success"], record["statusCode"], record["responseBody"]) == (False, 302, "moved")
+    assert (record["success"], record["statusCode"], record["responseBody"]) == (
+        False,
+        302,
+        "moved",
+    )
     assert len(callback.requests) == 1

@@ -20,6 +20,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["username"].label = "User name or mail address"
         if not second_factor.is_on():
             del self.fields["code"]
             return

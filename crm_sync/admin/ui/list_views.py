@@ -156,10 +156,14 @@ class ListViews(ModelAdmin):
         return HttpResponseRedirect(f"{list_of(self.opts.label_lower)}{back}")
 
     def _save(self, request: HttpRequest, present: NamedView, query: QueryDict) -> str:
-        """Keep the list under a name, and its columns. A view that has the name is replaced."""
+        """Keep the list under a name, and its columns; replace only the view that is open."""
         name, names = _name(request), {one.name for one in self._views(request) if one.name}
         if not name:
             messages.error(request, "A view needs a name.")
+            return f"?{query.urlencode()}"
+        if name in names - {present.name}:
+            text = f"You have a view “{name}” already. Open it to change it, or take another name."
+            messages.error(request, text)
             return f"?{query.urlencode()}"
         if name not in names and len(names) >= MOST_VIEWS:
             text = f"You have {MOST_VIEWS} views of this list, which is the most. Delete one first."

@@ -53,6 +53,7 @@ def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
     if step == "plan":
         form = SetForm(request.POST, entered={})
         if not form.is_valid():
+            messages.error(request, "A value cannot be set. Its field says why.")
             return _form_page(admin, request, batch, form)
         if not bulk_edit.plan(batch, wanted(form.entered), entered=form.entered, now=now):
             messages.warning(request, "This was set before: choose the properties once more.")
