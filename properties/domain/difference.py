@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -151,6 +151,13 @@ def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[st
 def _taken(path: str, sent: Any, there: Any) -> str:
     if equal(path, sent, there):
         return f"UNKNOWN cannot be sent, so the platform holds {short(there)} without it"
+    are_objects = isinstance(sent, Mapping) and isinstance(there, Mapping)
+    if are_objects and equal(path, merge.laid_over(there, sent), there):  # A10
+        kept = {name: value for name, value in there.items() if name not in sent}
+        return (
+            f"The platform keeps {short(kept)}, since no PATCH can clear a part of this value:"
+            " clear it there, or enter another value"
+        )
     return f"The platform took {short(sent)} and reads back {short(there)}"
 
 

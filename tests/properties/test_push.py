@@ -604,8 +604,8 @@ def test_a_part_that_we_took_away_and_the_platform_keeps_is_no_conflict(
     assert (row.desired["prices"]["rent"], row.due_at) == ({"gross": 1100}, None)
     assert row.problem == {
         "DIFFERS": {
-            "prices.rent": 'The platform took {"gross": 1100} and reads back'
-            ' {"net": 900, "gross": 1100}'
+            "prices.rent": 'The platform keeps {"net": 900}, since no PATCH can clear a part of'
+            " this value: clear it there, or enter another value"
         }
     }
     assert not Conflict.objects.exists()
