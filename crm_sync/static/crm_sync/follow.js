@@ -66,6 +66,11 @@
         if (answer.type === "opaqueredirect") throw new Error(LOGGED_OUT);
         if (!answer.ok) throw new Error(String(answer.status));
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        // Somebody may have logged in again in another tab, which ends the tokens of this page.
+        const token = fresh.querySelector("[name=csrfmiddlewaretoken]")?.value;
+        for (const input of token ? document.querySelectorAll("[name=csrfmiddlewaretoken]") : []) {
+            input.value = token;
+        }
         if (isHeld(still)) return;
         const count = boxes().length;
         for (const part of fresh.querySelectorAll("[data-part]")) {
