@@ -10,13 +10,13 @@ from uuid import uuid4, uuid5
 from django.urls import reverse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.generics import ListAPIView, get_object_or_404
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from crm_sync.api.error_answers import Refused
-from crm_sync.api.views import WITHOUT_READ, NewestFirst, View
+from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, View
 from orders.api.serializers import (
     CancelSerializer,
     MaterialSetSerializer,
@@ -84,7 +84,7 @@ class OrderView(View):
         return said
 
 
-class PropertyOrders(OrderView, ListAPIView[Order]):
+class PropertyOrders(OrderView, ListView[Order]):
     """The orders of a property."""
 
     scopes = {"GET": READ}
