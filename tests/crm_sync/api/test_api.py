@@ -109,6 +109,22 @@ def test_each_error_has_the_one_shape(main):
         assert answer.json()["code"].startswith(code), answer.content
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/properties", "GET, HEAD"),
+        ("/properties/A", "GET, PUT, PATCH, HEAD"),
+        *(("/schema/", "GET, HEAD"), ("/docs/", "GET, HEAD")),
+    ],
+)
+@pytest.mark.parametrize("method", ["DELETE", "OPTIONS"])
+def test_a_refused_method_names_those_that_are_taken(main, path, allowed, method):
+    token = program(main).token
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().generic(method, f"/api/v1{path}", headers=headers)
+    assert (answer.status_code, answer["Allow"]) == (405, allowed)
+
+
 def test_a_body_is_bounded_whoever_sends_it(main, settings):
     settings.API_BODY_LIMIT = 1000
     erp = program(main)
