@@ -12,9 +12,7 @@ from orders.placing import settlement
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 settled, 1 not uncertain, the order is taken, or the platform did not answer,
-    2 no such placement, no such order, or one of another property.
-    """
+    """Exit codes: 0 settled, 1 not uncertain, or the order is taken, 2 no such placement."""
 
     help = "Say what a person found on the platform about an UNCERTAIN placement."
 
@@ -32,8 +30,10 @@ class Command(OrderCommand):
         if placement is None:
             self.fail(f"no placement {number} in workspace {workspace.slug}", USAGE)
         order_id = options["order"]
-        with self.errors_as_exit_codes():
-            could = self._settle(placement, order_id, is_dry=options["dry_run"])
+        if options["dry_run"]:
+            could = placement.state == Placement.State.UNCERTAIN
+        else:
+            could = settlement.decide(placement, order_id=order_id, now=timezone.now())
         if not could:
             placement.refresh_from_db()
             self.fail(f"{placement} is {placement.state}, or that order has another placement")
@@ -44,12 +44,3 @@ class Command(OrderCommand):
             [f"{placement} {would}settled: {result}"],
             as_json=options["json"],
         )
-
-    @staticmethod
-    def _settle(placement: Placement, order_id: str | None, *, is_dry: bool) -> bool:
-        """Return whether it is settled, or could be. Raises NoSuchChoice and SyncError."""
-        if not is_dry:
-            return settlement.decide(placement, order_id=order_id, now=timezone.now())
-        if order_id is not None:
-            settlement.check_order(placement, order_id)
-        return placement.state == Placement.State.UNCERTAIN
