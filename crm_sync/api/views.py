@@ -36,7 +36,7 @@ class View(APIView):
     permission_classes: Any = (HasScope,)
     throttle_classes = (TokenRate,)
     parser_classes = (JsonObject,)
-    metadata_class = None
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
     @property
     def token(self) -> ApiToken:
