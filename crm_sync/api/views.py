@@ -13,7 +13,6 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, IntegerField
 from rest_framework.views import APIView
 
-from crm_sync.api import error_answers
 from crm_sync.api.body import JsonObject, Strict
 from crm_sync.api.throttling import TokenRate
 from crm_sync.api.token_authentication import BearerToken, HasScope, IsKnown
@@ -65,10 +64,6 @@ class View(APIView):
 
     def check_throttles(self, request: Request) -> None:
         """Do nothing: `check_permissions` has counted the call."""
-
-    def get_exception_handler(self) -> Any:
-        """Return the handler that answers all errors in one format."""
-        return error_answers.handle
 
     def within(self, rows: Rows, path: str = "workspace") -> Rows:
         """Return the rows of the workspace of the token (S12)."""

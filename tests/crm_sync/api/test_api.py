@@ -89,6 +89,8 @@ def test_each_error_has_the_one_shape(main):
         (erp.call("POST", "/nowhere"), 404, "not_found"),
         (erp.call("OPTIONS", "/nowhere"), 404, "not_found"),
         (Program("").call("GET", "/nowhere"), 401, "not_authenticated"),
+        (Program("").call("POST", "/schema/"), 405, "method_not_allowed"),
+        (Program("").call("GET", "/schema/", Accept="text/html"), 406, "not_acceptable"),
         (erp.call("DELETE", f"{LIST}/A"), 405, "method_not_allowed"),
         (erp.call("OPTIONS", LIST), 405, "method_not_allowed"),
         (erp.call("GET", LIST, Accept="text/html"), 406, "not_acceptable"),
