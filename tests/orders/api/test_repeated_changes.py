@@ -1,10 +1,13 @@
 """A change that is repeated with its key is sent again only if it was certainly not done."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event
 
 import pytest
 import time_machine
+from django.db import transaction
 
 from crm_sync.models import hold
 from crm_sync.platform.work_kind import WorkKind
@@ -84,7 +87,13 @@ def test_of_two_repeated_calls_at_one_moment_one_is_sent_and_the_other_is_told(
         told.set()
         return answer.status_code, answer.json().get("code", "")
 
-    assert sorted(together(call, workers=2)) == [(200, ""), (409, "already_sent")]
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():  # until both have seen that it was not done
+            ChangeRequest.objects.select_for_update().get()
+            both = pool.submit(together, call, workers=2)
+            time.sleep(1)
+        found = both.result()
+    assert sorted(found) == [(200, ""), (409, "already_sent")]
     assert len(calls(box, "PUT")) == 1
 
 
