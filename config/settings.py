@@ -426,7 +426,9 @@ CACHES: dict[str, dict[str, Any]] = {
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "crm_sync.api.error_answers.handle",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is an unknown parameter like any other
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "CRM sync",

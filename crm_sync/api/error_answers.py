@@ -99,8 +99,10 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield path and message of each error of a serializer."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
+            # The keys of a list are the numbers of its wrong items.
+            inside = f"[{name}]" if isinstance(name, int) else f".{name}"
             is_whole = name == "non_field_errors"
-            yield from _flat(inner, path if is_whole else f"{path}.{name}".lstrip("."))
+            yield from _flat(inner, path if is_whole else f"{path}{inside}".lstrip("."))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
             is_inside = isinstance(inner, dict | list)

@@ -3,21 +3,23 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.generics import ListAPIView
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, IntegerField
 from rest_framework.views import APIView
 
-from crm_sync.api import error_answers
-from crm_sync.api.body import JsonObject
+from crm_sync.api.body import JsonObject, Strict
 from crm_sync.api.throttling import TokenRate
 from crm_sync.api.token_authentication import BearerToken, HasScope, IsKnown
 from crm_sync.models import ApiToken
 
 WITHOUT_READ = OpenApiResponse(description="Done; the token may not read what it wrote")
+Row = TypeVar("Row", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -33,7 +35,7 @@ class View(APIView):
     permission_classes: Any = (HasScope,)
     throttle_classes = (TokenRate,)
     parser_classes = (JsonObject,)
-    metadata_class = None
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
     @property
     def token(self) -> ApiToken:
@@ -62,10 +64,6 @@ class View(APIView):
 
     def check_throttles(self, request: Request) -> None:
         """Do nothing: `check_permissions` has counted the call."""
-
-    def get_exception_handler(self) -> Any:
-        """Return the handler that answers all errors in one format."""
-        return error_answers.handle
 
     def within(self, rows: Rows, path: str = "workspace") -> Rows:
         """Return the rows of the workspace of the token (S12)."""
@@ -98,6 +96,33 @@ class NewestFirst(Pages):
     """Pages that begin with the newest row."""
 
     ordering = "-pk"
+
+
+class PageQuery(Strict):
+    """The parameters of every list. A list with filters adds its own."""
+
+    cursor = CharField(required=False)
+    limit = IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
+
+
+class ListView(View, ListAPIView[Row]):
+    """A list, which refuses wrong, empty and unknown parameters with 400.
+
+    Attributes:
+        query: the parameters that the list takes.
+        asked: the parameters of the call.
+    """
+
+    query: type[PageQuery] = PageQuery
+    asked: dict[str, Any] = {}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check the parameters after the token."""
+        super().initial(request, *args, **kwargs)
+        # A QueryDict counts as a form, in which an empty value means none.
+        query = self.query(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        self.asked = query.validated_data
 
 
 @extend_schema(exclude=True)

@@ -64,7 +64,8 @@ class WebhookView(APIView):
     renderer_classes = (JSONRenderer,)
     content_negotiation_class = AlwaysJson
     schema = None  # the platform documents it, not our API
-    metadata_class = None  # OPTIONS would answer 2xx and store nothing
+    # OPTIONS would answer 2xx and store nothing.
+    http_method_names = [name for name in APIView.http_method_names if name != "options"]
 
     def post(self, request: Request, workspace_uuid: UUID) -> Response:
         """Store a callback; answer 200, or a refusal that the platform records."""

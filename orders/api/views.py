@@ -10,13 +10,13 @@ from uuid import uuid4, uuid5
 from django.urls import reverse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.generics import ListAPIView, get_object_or_404
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from crm_sync.api.error_answers import Refused
-from crm_sync.api.views import WITHOUT_READ, NewestFirst, View
+from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, View
 from orders.api.serializers import (
     CancelSerializer,
     MaterialSetSerializer,
@@ -29,7 +29,13 @@ from orders.api.serializers import (
 from orders.materials.deliveries import marketing_of_property, of_order, of_property
 from orders.models import ChangeRequest, Order, Placement
 from orders.placing import changes
-from orders.placing.failures import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
+from orders.placing.failures import (
+    AlreadySent,
+    KeyReused,
+    NoSuchChoice,
+    OutcomeUnknown,
+    RefusedBefore,
+)
 from orders.placing.wish import place_once
 from properties.models import Property
 
@@ -46,7 +52,10 @@ KEY_OF_A_PLACEMENT = OpenApiParameter(
     description="A repeated key places no second order",
 )
 KEY_OF_A_CHANGE = OpenApiParameter(
-    KEY, str, OpenApiParameter.HEADER, description="A repeated key sends nothing again"
+    KEY,
+    str,
+    OpenApiParameter.HEADER,
+    description="A repeated key sends again only what was certainly not done",
 )
 
 
@@ -75,7 +84,7 @@ class OrderView(View):
         return said
 
 
-class PropertyOrders(OrderView, ListAPIView[Order]):
+class PropertyOrders(OrderView, ListView[Order]):
     """The orders of a property."""
 
     scopes = {"GET": READ}
@@ -254,6 +263,8 @@ def _told() -> Iterator[None]:
         raise Refused(422, "no_such_choice", str(error)) from error
     except KeyReused as error:
         raise Refused(422, "key_reused", f"{KEY}: {error}.") from error
+    except RefusedBefore as error:
+        raise Refused(409, "refused_by_platform", str(error)) from error
     except AlreadySent as error:
         raise Refused(409, "already_sent", str(error)) from error
     except OutcomeUnknown as error:

@@ -1,6 +1,7 @@
 """Reschedule and cancel an order, as a user of the platform (§4.4, A34).
 
-Each call is written to a `ChangeRequest` before it is sent, and its outcome afterwards.
+Each call is written to a `ChangeRequest` before it is sent, and its outcome afterwards. If it was
+certainly not done, a call with the same token sends it again.
 """
 
 from collections.abc import Callable
@@ -22,18 +23,39 @@ from crm_sync.platform.errors import (
     SyncError,
     TransientError,
 )
+from crm_sync.platform.problems import explain
 from crm_sync.platform.responses import Answer
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.webhook import schedule
 from orders.mirror.order_detail import known, observe
 from orders.mirror.updates import ask_for
 from orders.models import Assignment, ChangeRequest, Order, StatusChange
+from orders.models.statuses import OrderStatus
 from orders.placing.acting_user import find_user
-from orders.placing.failures import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
+from orders.placing.failures import (
+    AlreadySent,
+    KeyReused,
+    NoSuchChoice,
+    OutcomeUnknown,
+    RefusedBefore,
+)
 from orders.reads.read_schedule import SOON
+from properties.push.plan import DEADLINE, LATE_EFFECT
 
 Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome
 WORDS = 2000  # characters of an answer that are stored
+# A read that ends this long after the unclear end of a call began when the call could not arrive
+# any more.
+SHOWN_AFTER = LATE_EFFECT + DEADLINE
+NOT_CANCELLED = frozenset({OrderStatus.PLACED, OrderStatus.IN_PROGRESS, OrderStatus.COMPLETED})
+# What a caller does who repeats a token.
+ADVICE: dict[tuple[str, str], str] = {
+    (Kind.CANCEL, Outcome.UNCLEAR): "The order is read again: repeat the call in some minutes.",
+    (Kind.RESCHEDULE, Outcome.UNCLEAR): (
+        "The order does not show it for certain: read the order, and use another key to send it"
+        " again."
+    ),
+}
 
 
 def reschedule(
@@ -55,14 +77,16 @@ def reschedule(
         assignment: the platform's id of the assignment.
         actor: the person here who requests it.
         program: the program that requests it, as the pages show it.
-        token: identifies this request. A second call with the same token sends nothing.
+        token: identifies this request. A second call with the same token sends nothing, unless the
+            first was certainly not done.
 
     Returns:
         the order as the mirror has it after the platform's answer.
 
     Raises:
         NoSuchChoice: no such user or assignment. Nothing was sent.
-        AlreadySent: a call with this token was sent before. KeyReused if it had another content.
+        AlreadySent: a call with this token was sent before. KeyReused if it had another content,
+            RefusedBefore if the platform refused it.
         OutcomeUnknown: no clear answer. The order is due for a read, which shows the outcome.
         OnHold: a person holds orders (I34). Nothing was stored or sent.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
@@ -139,8 +163,11 @@ def _remember(
     """Store the request, and make the order due soon, even if this process ends.
 
     If two requests with one token arrive at one moment, the unique column accepts only one of them,
-    on both databases. The state of the order would allow both until one has an answer.
+    on both databases. The state of the order would allow both until one has an answer. In the same
+    way, one conditional UPDATE lets only one send again what was not done.
     """
+    if token is not None:
+        _judge(token, now=now)
     soon = now + timedelta(seconds=settings.CALL_DEADLINE) + SOON
     columns = {"order": order, "kind": kind, "body": body, "sent_at": now, **by}
     with transaction.atomic():
@@ -149,15 +176,58 @@ def _remember(
         )
         if request.body != body:
             raise KeyReused("this was sent before, with another content")
-        if not is_first:
-            raise AlreadySent(f"this was sent before: {request.get_outcome_display().lower()}")
-        later = Q(due_at=None) | Q(due_at__gt=soon)
-        Order.objects.filter(later, pk=order.pk).update(due_at=soon)
+        again = columns | {"outcome": Outcome.SENT, "words": "", "ended_at": None}
+        undone = ChangeRequest.objects.filter(pk=request.pk, outcome=Outcome.NOT_DONE)
+        if not is_first and undone.update(**again) != 1:
+            raise _sent_before(request)
+        _due_by(order, soon)
     return request
 
 
+def _judge(token: UUID, *, now: datetime) -> None:
+    """Settle an unclear cancellation if a read of its order shows the outcome, else request one.
+
+    A reschedule stays unclear: other people may have caused what the order shows.
+    """
+    unclear = ChangeRequest.objects.filter(
+        token=token, kind=Kind.CANCEL, outcome=Outcome.UNCLEAR, ended_at__isnull=False
+    )
+    for request in unclear.select_related("order"):
+        shown_at = (request.ended_at or now) + SHOWN_AFTER
+        if outcome := _shown(request.order, shown_at):
+            same = unclear.filter(ended_at=request.ended_at)  # not sent again in between
+            same.update(outcome=outcome, words="")
+        else:
+            _due_by(request.order, max(shown_at, now))
+
+
+def _shown(order: Order, shown_at: datetime) -> str | None:
+    """Return the outcome of a cancellation that a read shows (S10), or None if none does yet."""
+    if not order.is_confirmed or order.read_at is None:
+        return None
+    if order.status == OrderStatus.CANCELLED:
+        return Outcome.DONE
+    is_over = order.read_at > shown_at and order.status in NOT_CANCELLED
+    return Outcome.NOT_DONE if is_over else None
+
+
+def _sent_before(request: ChangeRequest) -> AlreadySent:
+    """Return the error for a repeated token, with the outcome and what to do."""
+    request.refresh_from_db(fields=["outcome", "words"])  # another caller may have sent it again
+    if request.outcome == Outcome.REFUSED:
+        text = "The platform refused this before, and it was not sent again"
+        return RefusedBefore(f"{text}: {request.words}")
+    text = f"This was sent before: {request.get_outcome_display().lower()}."
+    return AlreadySent(f"{text} {ADVICE.get((request.kind, request.outcome), '')}".rstrip())
+
+
+def _due_by(order: Order, at: datetime) -> None:
+    later = Q(due_at=None) | Q(due_at__gt=at)
+    Order.objects.filter(later, pk=order.pk).update(due_at=at)
+
+
 def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) -> Order:
-    """Make the call and mirror its answer. No machine repeats it."""
+    """Make the call and mirror its answer. No machine repeats it by itself."""
     order = request.order
     schedule.poll_soon(order.workspace_id, now=now)
     before = known(order)
@@ -170,9 +240,11 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
             raise
         _end(request, Outcome.UNCLEAR, error)
         ask_for(order, now=now)
-        raise OutcomeUnknown(f"it is not known whether {order} was changed: {error}") from error
+        why = explain(error).sentence
+        raise OutcomeUnknown(f"It is not known whether {order} was changed. {why}") from error
     except (RejectedError, NotFoundError) as error:
-        _end(request, Outcome.REFUSED, error)
+        is_refused = isinstance(error, RejectedError)
+        _end(request, Outcome.REFUSED if is_refused else Outcome.NOT_DONE, error)
         ask_for(order, now=now)  # the mirror may be out of date
         raise
     except (AuthError, OnHold) as error:

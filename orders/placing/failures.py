@@ -4,6 +4,7 @@
     ChangedMeanwhile another window changed the placement, and nothing was saved
     AlreadySent      the placement is not ready to be sent, because it is sent at most once (I9)
     KeyReused        two requests have one name, and the second was not sent
+    RefusedBefore    the platform refused this request before, and it was not sent again
     OutcomeUnknown   the platform may have done it, and a read of the order shows it
 
 The platform's own answers are the errors of `crm_sync.platform.errors`.
@@ -24,6 +25,10 @@ class AlreadySent(Exception):
 
 class KeyReused(AlreadySent):
     """The key or token was used before, for another call."""
+
+
+class RefusedBefore(AlreadySent):
+    """The platform refused it when it was sent before. The message has its words."""
 
 
 class OutcomeUnknown(Exception):

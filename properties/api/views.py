@@ -14,13 +14,11 @@ from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
-from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from crm_sync.api.body import Strict
 from crm_sync.api.error_answers import Refused
-from crm_sync.api.views import WITHOUT_READ, NewestFirst, Pages, View
+from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
 from crm_sync.platform import references
 from properties.api.property_changes import Misshapen, patched, replaced
 from properties.api.property_schema import BODY
@@ -131,10 +129,19 @@ class OneProperty(PropertyView):
         return {"origin": Origin.HTTP_API, "note": str(self.token), "now": timezone.now()}
 
 
-class PropertyList(View, ListAPIView[Property]):
+class PropertyQuery(PageQuery):
+    """The filters of the list of properties."""
+
+    state = serializers.ChoiceField(SyncState.choices, required=False)
+    updated_since = serializers.DateTimeField(required=False)
+    reference = serializers.CharField(required=False, max_length=references.LIMIT)
+
+
+class PropertyList(ListView[Property]):
     """All properties of the workspace."""
 
     scopes = {"GET": READ}
+    query = PropertyQuery
     serializer_class = SummarySerializer
     pagination_class = Pages
 
@@ -158,21 +165,18 @@ class PropertyList(View, ListAPIView[Property]):
 
     def get_queryset(self) -> QuerySet[Property]:
         """Return the properties that match the query, without the documents."""
-        asked = _Query(data=self.request.query_params)
-        asked.is_valid(raise_exception=True)
         rows = self.within(Property.objects.with_state(timezone.now())).only(*LISTED)
-        if "state" in asked.validated_data:
-            state = asked.validated_data["state"]
+        if state := self.asked.get("state"):
             few = Q() if state == SyncState.IN_SYNC else OUT_OF_STEP  # along an index
             rows = rows.filter(few, Q(sync_state=state))
-        if "reference" in asked.validated_data:
-            rows = rows.filter(object_reference_id=asked.validated_data["reference"])
-        if "updated_since" in asked.validated_data:
-            rows = rows.filter(_updated(asked.validated_data["updated_since"]))
+        if reference := self.asked.get("reference"):
+            rows = rows.filter(object_reference_id=reference)
+        if since := self.asked.get("updated_since"):
+            rows = rows.filter(_updated(since))
         return rows
 
 
-class PropertyHistory(PropertyView, ListAPIView[Change]):
+class PropertyHistory(PropertyView, ListView[Change]):
     """The history of a property."""
 
     scopes = {"GET": READ}
@@ -212,16 +216,6 @@ LISTED = (
     *("object_reference_id", "platform_id", "revision", "problem", "created_at", "read_at"),
     "pushed_at",
 )
-
-
-class _Query(Strict):
-    """The filters of the list; the other two belong to its pages."""
-
-    state = serializers.ChoiceField(SyncState.choices, required=False)
-    updated_since = serializers.DateTimeField(required=False)
-    reference = serializers.CharField(required=False, max_length=references.LIMIT)
-    cursor = serializers.CharField(required=False)
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
 
 
 def _updated(since: datetime) -> Q:

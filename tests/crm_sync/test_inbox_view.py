@@ -212,6 +212,12 @@ def test_no_other_method_gets_a_good_answer(hook, method):
     assert not ReceivedEvent.objects.exists()
 
 
+@pytest.mark.parametrize("method", ["DELETE", "OPTIONS"])
+def test_the_refusal_of_a_method_names_only_those_that_are_taken(hook, client, method):
+    answer = client.generic(method, f"/webhooks/{hook.uuid}/")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, POST, PUT, HEAD")
+
+
 @pytest.mark.rule("S7")
 @pytest.mark.parametrize(("length", "stored"), [(1000, True), (1001, False)])
 def test_a_body_over_the_limit_is_refused_before_it_is_read(hook, settings, length, stored):

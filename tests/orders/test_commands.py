@@ -203,5 +203,5 @@ def test_a_change_without_a_clear_answer_exits_with_3(box, place, wire):
     wire.after["/cancel"] = lost
     code, text = failure("cancel_order", "main", order.platform_id, "--user", "AGENT-1")
     assert code == 3
-    assert text.startswith(f"it is not known whether order {order.platform_id} was changed")
+    assert text.startswith(f"It is not known whether order {order.platform_id} was changed")
     assert Assignment.objects.get().status == "CREATED"

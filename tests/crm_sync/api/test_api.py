@@ -89,6 +89,8 @@ def test_each_error_has_the_one_shape(main):
         (erp.call("POST", "/nowhere"), 404, "not_found"),
         (erp.call("OPTIONS", "/nowhere"), 404, "not_found"),
         (Program("").call("GET", "/nowhere"), 401, "not_authenticated"),
+        (Program("").call("POST", "/schema/"), 405, "method_not_allowed"),
+        (Program("").call("GET", "/schema/", Accept="text/html"), 406, "not_acceptable"),
         (erp.call("DELETE", f"{LIST}/A"), 405, "method_not_allowed"),
         (erp.call("OPTIONS", LIST), 405, "method_not_allowed"),
         (erp.call("GET", LIST, Accept="text/html"), 406, "not_acceptable"),
@@ -107,6 +109,22 @@ def test_each_error_has_the_one_shape(main):
     for answer, status, code in wrong:
         assert error(answer)[0] == status, answer.content
         assert answer.json()["code"].startswith(code), answer.content
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/properties", "GET, HEAD"),
+        ("/properties/A", "GET, PUT, PATCH, HEAD"),
+        *(("/schema/", "GET, HEAD"), ("/docs/", "GET, HEAD")),
+    ],
+)
+@pytest.mark.parametrize("method", ["DELETE", "OPTIONS"])
+def test_a_refused_method_names_those_that_are_taken(main, path, allowed, method):
+    token = program(main).token
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().generic(method, f"/api/v1{path}", headers=headers)
+    assert (answer.status_code, answer["Allow"]) == (405, allowed)
 
 
 def test_a_body_is_bounded_whoever_sends_it(main, settings):

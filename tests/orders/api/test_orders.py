@@ -101,7 +101,7 @@ def test_a_key_that_names_another_wish_is_refused_and_one_is_required(erp, home)
     [
         ({}, ["user", "products"]),
         ({"user": "A", "products": []}, ["products"]),
-        ({"user": "A", "products": ["P", 5, {}]}, ["products.2"]),
+        ({"user": "A", "products": ["P", 5, {}]}, ["products[2]"]),
         (WISH | {"instruction": {}}, ["instruction"]),
         (WISH | {"instructions": {"bill": "1"}}, ["instructions.bill"]),
     ],

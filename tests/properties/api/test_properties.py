@@ -256,6 +256,25 @@ def test_a_list_is_narrowed_by_state_reference_and_what_has_moved(erp, main):
     assert error(erp.call("GET", "/properties?cursor=x"))[:2] == (404, "not_found")
 
 
+@pytest.mark.parametrize("rows", ["", "/MH-1/history", "/MH-1/orders"])
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        *(("limit=0", "limit"), ("limit=501", "limit"), ("limit=abc", "limit")),
+        *(("limit=", "limit"), ("cursor=", "cursor"), ("nope=1", "nope"), ("format=csv", "format")),
+    ],
+)
+def test_every_list_refuses_a_parameter_that_is_wrong_empty_or_unknown(erp, rows, query, path):
+    erp.call("PUT", "/properties/MH-1", {"title": "T"})
+    assert error(erp.call("GET", f"/properties{rows}?{query}")) == (400, "invalid", [path])
+    assert len(erp.get(f"/properties{rows}?limit=500")["items"]) == (0 if "orders" in rows else 1)
+
+
+@pytest.mark.parametrize("name", ["state", "updated_since", "reference"])
+def test_an_empty_filter_is_refused_and_does_not_list_everything(erp, name):
+    assert error(erp.call("GET", f"/properties?{name}=")) == (400, "invalid", [name])
+
+
 def test_a_program_sees_its_workspace_alone(erp, main):
     other = make_workspace("other")
     create(other, "MH-1", {"title": "Theirs"}, origin=Origin.ADMIN, now=timezone.now())
