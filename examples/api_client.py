@@ -47,9 +47,14 @@ class Api:
             if answer.status_code not in (429, 503):
                 break
             time.sleep(float(answer.headers.get("Retry-After", 5)))
+        try:
+            document = answer.json()
+        except ValueError:  # not from the API: a wrong address, or a proxy in front of it
+            said = {"code": "no_json", "message": answer.text[:80], "fields": []}
+            raise ApiError(answer.status_code, said) from None
         if not answer.ok:
-            raise ApiError(answer.status_code, answer.json())
-        return answer.json()
+            raise ApiError(answer.status_code, document)
+        return document
 
     def until(self, path: str, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
         """Read until the member has one of these values or time is up; return the document."""
@@ -62,12 +67,14 @@ class Api:
 
 
 def main() -> int:
-    """Run the example. Exit codes: 0 ordered, 1 not ordered."""
+    """Run the example. Exit codes: 0 ordered, 1 not ordered, 2 usage."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("reference")
     parser.add_argument("--user", required=True)
     parser.add_argument("--product", action="append", required=True, dest="products")
     options = parser.parse_args()
+    if not {"CRM_API", "CRM_TOKEN"} <= os.environ.keys():
+        parser.error("set CRM_API and CRM_TOKEN first")
     api = Api(os.environ["CRM_API"], os.environ["CRM_TOKEN"])
     path = f"/properties/{quote(options.reference, safe='')}"
     home = {
@@ -86,7 +93,7 @@ def main() -> int:
             print(f"  {one['path']}: {one['message']}")
         begun = api.call("POST", f"{path}/placements", wish, **{"Idempotency-Key": key})
         placement = api.until(f"/placements/{begun['id']}", "state", ENDED)
-    except ApiError as error:
+    except (ApiError, requests.RequestException) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"order {placement['order']}: {placement['state']} {placement['problem']}".rstrip())
