@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders.models import Assignment, Look, MaterialSet, Order, Placement
+from orders.models.placement import ON_THEIR_WAY
 from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
 
 
@@ -31,6 +32,12 @@ def still_open() -> Q:
 def with_an_open_order() -> Q:
     """Properties that have an order which has not ended (§3.1)."""
     return Q(Exists(Order.objects.filter(still_open(), real_estate_property=OuterRef("pk"))))
+
+
+def with_an_order_on_its_way() -> Q:
+    """Properties for which an order waits for a worker, is being sent or is uncertain (I9)."""
+    placements = Placement.objects.filter(state__in=ON_THEIR_WAY)
+    return Q(Exists(placements.filter(real_estate_property=OuterRef("pk"))))
 
 
 def needs_action() -> Q:

@@ -25,6 +25,7 @@ class PlacementState(models.TextChoices):
 
 OPEN_STATES = (PlacementState.DRAFT, PlacementState.PREPARING, PlacementState.READY)
 TO_BE_SENT = (PlacementState.CONFIRMED, PlacementState.SENDING)
+ON_THEIR_WAY = (*TO_BE_SENT, PlacementState.UNCERTAIN)  # confirmed, and perhaps an order soon
 
 
 class Placement(DueModel):

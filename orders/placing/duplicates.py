@@ -10,8 +10,7 @@ from django.db.models import Q, QuerySet
 
 from crm_sync.text import day_in_words
 from orders.models import Order, Placement
-from orders.models import PlacementState as State
-from orders.models.placement import TO_BE_SENT
+from orders.models.placement import ON_THEIR_WAY
 from orders.models.statuses import ORDER_TERMINAL
 from orders.placing.session_offer import name_of
 
@@ -108,7 +107,7 @@ def _open_orders(placements: Sequence[Placement]) -> QuerySet[Order]:
 
 def _under_way(placements: Sequence[Placement]) -> QuerySet[Placement]:
     """Return the placements that may have led to an order, or soon will."""
-    on_their_way = Placement.objects.filter(state__in=(*TO_BE_SENT, State.UNCERTAIN))
+    on_their_way = Placement.objects.filter(state__in=ON_THEIR_WAY)
     return on_their_way.filter(_for_one_of(placements)).order_by("pk")
 
 

@@ -3,17 +3,21 @@
 import re
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.platform.responses import Answer
 from orders.mirror.order_detail import OrderSnapshot, next_read, observe
-from orders.mirror.platform_reading import key
+from orders.mirror.platform_reading import key, readable
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
+from orders.placing.failures import NoSuchChoice
+from orders.placing.session import READ_DEADLINE
 from orders.placing.transitions import move
 from orders.reads.read_schedule import SOON
 
@@ -83,12 +87,7 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
         until_asked: the time of the next read if nobody has requested one since.
     """
     order.refresh_from_db()
-    tie_to_property(
-        order,
-        reference=placement.object_reference_id,
-        property_id=placement.property_platform_id,
-        now=now,
-    )
+    _tie(order, placement, now=now)
     unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
     unnamed.update(user_platform_id=placement.user_platform_id)
     unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
@@ -96,6 +95,15 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
     # If the answer only names the order, everything else must be read.
     due_at = next_read(order, contradicts=False, now=now) if order.status else now
     mine.update(due_at=due_at)
+
+
+def _tie(order: Order, placement: Placement, *, now: datetime) -> None:
+    tie_to_property(
+        order,
+        reference=placement.object_reference_id,
+        property_id=placement.property_platform_id,
+        now=now,
+    )
 
 
 def settle(placement: Placement) -> bool:
@@ -161,11 +169,17 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
 
     Returns:
         False if it is not UNCERTAIN (any more), or that order belongs to another placement.
+
+    Raises:
+        NoSuchChoice, SyncError: as `check_order`. Nothing was settled.
     """
+    if placement.state != State.UNCERTAIN:
+        return False
     mine = Placement.objects.filter(pk=placement.pk)
     if order_id is None:
         problem = "A person looked on the platform: it was not placed."
         return move(mine, State.UNCERTAIN, to=State.FAILED, problem=problem) == 1
+    check_order(placement, order_id)
     try:
         with transaction.atomic():
             order, _ = Order.objects.get_or_create(
@@ -175,8 +189,46 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
             )
             done = move(mine, State.UNCERTAIN, to=State.PLACED, order=order, problem="") == 1
             if done:
+                _tie(order, placement, now=now)
                 ask_for(order, now=now)
             transaction.set_rollback(not done)
     except IntegrityError:  # that order has a placement already
         return False
     return done
+
+
+def check_order(placement: Placement, order_id: str) -> None:
+    """Read an order that a person names, because nothing corrects a wrong one later (A35).
+
+    Raises:
+        NoSuchChoice: the platform has no such order, or it is one of another property.
+        SyncError: the platform did not answer well.
+    """
+    try:
+        with placement.workspace.calling(deadline=READ_DEADLINE) as client:
+            answer = client.get_order(order_id)
+    except (NotFoundError, RejectedError) as error:
+        raise NoSuchChoice(
+            f"the platform has no order {order_id!r}: look up its id there, or say that it was not"
+            " placed"
+        ) from error
+    named = Order(workspace_id=placement.workspace_id, platform_id=order_id)
+    if other := _other_property(placement, readable(named, answer)):
+        raise NoSuchChoice(
+            f"order {order_id} is one of property {other}, not of {placement.object_reference_id}:"
+            " look on the platform for the order of this property"
+        )
+
+
+def _other_property(placement: Placement, document: dict[str, Any]) -> str:
+    """Return the property that an order names, by id or else by reference; "" if it is ours.
+
+    It is ours also if the order names none, since the platform may leave both out.
+    """
+    reference = key(document, "objectReferenceId")
+    property_id = key(document, "realEstatePropertyId")
+    if property_id and placement.property_platform_id:
+        is_other = property_id != placement.property_platform_id
+    else:
+        is_other = bool(reference) and reference != placement.object_reference_id
+    return (reference or property_id) if is_other else ""

@@ -12,6 +12,7 @@ from properties.models import Property
 
 LIST = "/admin/orders/order/"
 PLACEMENTS = "/admin/orders/placement/"
+GROUND_PHOTO = [{"id": "11", "product": "GROUND_PHOTO", "quantity": 1}]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 Fact = StatusChange.Fact
 
@@ -67,6 +68,18 @@ def make_full_order(workspace: Workspace, number: int) -> Order:
         order=order,
     )
     return order
+
+
+def make_placement(home: Property, state: str, **columns: Any) -> Placement:
+    return Placement.objects.create(
+        workspace=home.workspace,
+        real_estate_property=home,
+        object_reference_id=home.object_reference_id,
+        state=state,
+        **(
+            {"products": GROUND_PHOTO, "confirmed_at": NOW, "sent_at": NOW, "due_at": NOW} | columns
+        ),
+    )
 
 
 def page(row: Order | Placement) -> str:

@@ -34,10 +34,11 @@ class Agent:
 
     def review(self, page: str, **typed: str) -> str:
         """Type into the form of the choices, and click on its button."""
-        form = self.client.get(page).context["form"]
-        values = {name: form[name].value() for name in form.fields}
-        shown = {name: "" if value is None else value for name, value in values.items()}
-        return self._click(page, shown | typed | {"step": "choose"})
+        return self._click(page, self._typed(page, **typed) | {"step": "choose"})
+
+    def later(self, page: str, **typed: str) -> str:
+        """Type into the form of the choices, and click on *Go on later*."""
+        return self._click(page, self._typed(page, **typed) | {"step": "later"})
 
     def last_time(self, page: str) -> str:
         """Click on *As last time*."""
@@ -59,6 +60,11 @@ class Agent:
         html = self.client.get(page).content.decode()
         body = re.sub(r"(?s)<(script|style).*?</\1>", "", html)
         return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+    def _typed(self, page: str, **typed: str) -> dict[str, str]:
+        form = self.client.get(page).context["form"]
+        values = {name: form[name].value() for name in form.fields}
+        return {name: "" if value is None else value for name, value in values.items()} | typed
 
     def _click(self, address: str, values: dict[str, str]) -> str:
         self.clicks += 1

@@ -15,6 +15,7 @@ from orders.placing import settlement
 from orders.placing.dispatch import place_now
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session_offer import PARTS
+from tests.crm_sync.admin_pages import client_of
 from tests.orders.conftest import calls, lost, now, tell, timeline
 from tests.placing import place_at_once
 
@@ -296,6 +297,79 @@ def test_an_order_that_has_a_placement_is_not_given_to_another(box, workspace, h
     assert not settlement.decide(second, order_id=first.order.platform_id, now=now())
     second.refresh_from_db()
     assert (second.state, second.order) == (State.UNCERTAIN, None)
+
+
+def settle(order_id: str) -> list[str]:
+    """Enter an order on the page of the one uncertain placement; return what the page says."""
+    address = reverse("admin:orders_placement_settle", args=[Placement.objects.get().pk])
+    answer = client_of(superuser=True).post(address, {"order": order_id}, follow=True)
+    return [str(message) for message in answer.context["messages"]]
+
+
+def left(placement: Placement) -> tuple[str, int]:
+    """Return the state of a placement, and how many orders there are."""
+    placement.refresh_from_db()
+    return placement.state, Order.objects.count()
+
+
+@pytest.mark.rule("I9")
+def test_an_order_that_the_platform_does_not_have_settles_nothing(uncertain):
+    for typed in ("abc", "a/b"):
+        why = f"the platform has no order '{typed}': look up its id there, or say that it was not"
+        assert settle(typed) == [f"Nothing was settled: {why} placed."]
+        assert left(uncertain) == (State.UNCERTAIN, 0)
+
+
+@pytest.mark.rule("I9")
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [
+        ({"realEstatePropertyId": "202", "objectReferenceId": "SEED-2"}, "SEED-2"),
+        ({"realEstatePropertyId": "202", "objectReferenceId": None}, "202"),
+        ({"realEstatePropertyId": None, "objectReferenceId": "SEED-2"}, "SEED-2"),
+    ],
+)
+def test_an_order_of_another_property_settles_nothing_and_is_named(box, uncertain, columns, name):
+    (there,) = box.workspace.orders.values()
+    there.update(columns)
+    (said,) = settle(there["id"])
+    what = f"order {there['id']} is one of property {name}, not of SEED-1"
+    assert said.startswith(f"Nothing was settled: {what}: look on the platform")
+    assert left(uncertain) == (State.UNCERTAIN, 0)
+
+
+@pytest.mark.rule("I9")
+def test_an_order_settles_nothing_while_the_platform_does_not_answer(box, uncertain, wire):
+    (order_id,) = box.workspace.orders
+    wire.before[f"GET /v1/orders/{order_id}"] = lost
+    why = "The platform did not answer in time. Try again in a moment."
+    text = f"Order {order_id} could not be looked up, so nothing was settled. {why}"
+    assert settle(order_id) == [text]
+    assert left(uncertain) == (State.UNCERTAIN, 0)
+    assert settle(order_id) == [f"Settled: it became order {order_id}."]
+
+
+def test_an_order_that_names_no_property_becomes_one_of_the_placement(box, uncertain, home):
+    (there,) = box.workspace.orders.values()
+    there.update({"realEstatePropertyId": None, "objectReferenceId": None})
+    assert settle(there["id"]) == [f"Settled: it became order {there['id']}."]
+    assert Order.objects.get().real_estate_property == home
+
+
+def test_the_command_reads_the_order_before_it_settles(box, uncertain, wire):
+    (order_id,) = box.workspace.orders
+    words = ("main", str(uncertain.pk), "--order")
+    for more in ((), ("--dry-run",)):
+        with pytest.raises(CommandError, match="the platform has no order 'abc'") as caught:
+            call_command("settle_placement", *words, "abc", *more)
+        assert caught.value.returncode == 2
+    wire.before[f"GET /v1/orders/{order_id}"] = lost
+    with pytest.raises(CommandError, match="did not answer in time") as caught:
+        call_command("settle_placement", *words, order_id)
+    assert caught.value.returncode == 1
+    assert left(uncertain) == (State.UNCERTAIN, 0)
+    call_command("settle_placement", *words, order_id)
+    assert left(uncertain) == (State.PLACED, 1)
 
 
 def test_the_command_settles_and_says_why_it_cannot(uncertain, capsys):

@@ -272,6 +272,45 @@ def test_who_comes_back_goes_on_where_she_was(home, agent):
     assert [form[f"quantity-{n}"].value() for n in (11, 12, 13)] == [2, 0, 1]
 
 
+def test_who_goes_on_later_finds_what_she_chose_also_after_a_fault(box, home, agent, wire):
+    choose = agent.order(home)
+    assert "Review and Go on later save what you chose." in agent.text(choose)
+    wire.before["/instructions"] = lost
+    there = agent.later(choose, **PHOTO_AND_PLAN, delivery="42")
+    assert there == reverse("admin:properties_property_change", args=[home.pk])
+    saved = "What you chose is saved, and nothing was ordered. Go on from Your drafts on the"
+    assert saved in agent.text(there)
+    form = agent.client.get(choose).context["form"]
+    assert [form[f"quantity-{n}"].value() for n in (11, 12, 13)] == [2, 0, 1]
+    assert (form["delivery"].value(), only().state, sent(box)) == ("42", State.DRAFT, 0)
+    agent.later(choose)
+    assert agent.order(home) == reverse("admin:orders_placement_review", args=[only().pk])
+
+
+def test_who_chose_nothing_may_go_on_later_and_take_all_products_out(home, agent):
+    choose = agent.order(home)
+    agent.later(choose)
+    assert (only().state, only().products) == (State.DRAFT, [])
+    Placement.objects.update(products=[{"id": "11", "quantity": 2}])
+    agent.later(choose, **{"quantity-11": "0"})
+    assert (only().state, only().products) == (State.DRAFT, [])
+
+
+def test_go_on_later_saves_nothing_that_is_wrong_or_was_changed_in_another_window(home, agent):
+    choose = agent.order(home)
+    form = agent.client.get(choose).context["form"]
+    typed = {name: form[name].value() for name in form.fields} | {"step": "later"}
+    page = agent.client.post(choose, typed | {"quantity-11": "101"}).content.decode()
+    assert "less than or equal to 100" in page
+    agent.text(agent.later(choose, **PHOTO_AND_PLAN))  # shows what was saved, once
+    before = Placement.objects.values().get()
+    page = agent.client.post(choose, typed | {"quantity-11": "1"}, follow=True).content.decode()
+    assert ("changed in another window" in page, "is saved" in page) == (True, False)
+    page = agent.client.post(choose, typed).content.decode()
+    assert "Choose at least one product." in page  # by now it can be reviewed
+    assert Placement.objects.values().get() == before
+
+
 @pytest.mark.parametrize("path", ["/v1/sessions", "/products", "/instructions"])
 def test_a_platform_that_does_not_answer_leaves_the_draft_and_says_so(home, agent, wire, path):
     wire.before[path] = lost

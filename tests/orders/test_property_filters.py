@@ -6,7 +6,7 @@ from django.urls import reverse
 from orders.models import Material, MaterialSet
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, queries_of
-from tests.orders.admin_rows import NOW, make_order
+from tests.orders.admin_rows import NOW, make_order, make_placement
 
 pytestmark = pytest.mark.django_db
 LIST = reverse("admin:properties_property_changelist")
@@ -59,6 +59,20 @@ ALL = {"open", "unknown", "photos", "plan", "withdrawn", "both", "nothing"}
 )
 def test_properties_without_an_open_order_or_pictures_are_found(boss, homes, query, names):
     assert found(boss, query) == names
+
+
+@pytest.mark.parametrize(
+    ("state", "list_"),
+    [
+        *(("CONFIRMED", "open"), ("SENDING", "open"), ("UNCERTAIN", "open")),
+        *(("DRAFT", "none"), ("PREPARING", "none"), ("READY", "none"), ("FAILED", "none")),
+    ],
+)
+def test_an_order_on_its_way_counts_as_an_open_one(main, boss, state, list_):
+    home = Property.objects.create(workspace=main, object_reference_id="home")
+    make_placement(home, state)
+    lists = {"none": set(), "open": set()} | {list_: {"home"}}
+    assert {name: found(boss, f"order={name}") for name in lists} == lists
 
 
 @pytest.mark.rule("S17")

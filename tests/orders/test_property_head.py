@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from orders.admin import property_orders
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, queries_of
-from tests.orders.admin_rows import make_assignment, make_order
+from tests.orders.admin_rows import make_assignment, make_order, make_placement
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +68,17 @@ def test_open_orders_are_the_newest_three_and_a_link_to_the_rest(home, main):
     assert facts(home) == {"Open orders": ["Order 7 In progress", *three[:2], "and more"]}
 
 
+def test_what_is_on_its_way_comes_before_the_open_orders(home, main):
+    make_order(main, "1", real_estate_property=home)
+    make_placement(home, "FAILED")
+    make_placement(home, "CONFIRMED")
+    uncertain = ["Ground photo Uncertain", "Ground photo Waits for a worker", "Order 1 Placed"]
+    make_placement(home, "UNCERTAIN")
+    assert facts(home) == {"Open orders": uncertain}
+    make_placement(home, "SENDING")
+    assert facts(home) == {"Open orders": ["Ground photo Sending", *uncertain[:2], "and more"]}
+
+
 @pytest.mark.rule("S17")
 def test_who_may_not_see_orders_reads_nothing_of_them(home, main):
     order = make_order(main, "4711", real_estate_property=home)
@@ -87,4 +98,5 @@ def test_it_takes_as_many_queries_for_many_orders(home, main, boss):
     for number in range(2, 15):
         order = make_order(main, str(number), real_estate_property=home)
         make_assignment(order, f"a{number}", scheduled_at=now() + timedelta(days=number))
+        make_placement(home, "CONFIRMED")
     assert queries_of(boss, page_of(home)) == few

@@ -16,7 +16,7 @@ from orders.placing import selection
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.orders.admin_rows import make_assignment, make_order
-from tests.orders.conftest import calls
+from tests.orders.conftest import calls, lost
 from tests.orders.placing_agent import PROPERTIES, Agent, drain, sent
 from tests.properties.form_page import force, make
 
@@ -74,6 +74,24 @@ def test_each_chosen_property_gets_its_order_after_one_review(box, workspace, ho
         assert f"Order {order.platform_id}" in text
     assert "This is what came of them." in text
     assert "Sum of what was ordered 1,014.00 EUR" in text
+
+
+def sums(agent: Agent, page: str) -> list[str]:
+    return re.findall(r"Sum of what ([a-z ]+ [\d.,]+ EUR)", agent.text(page))
+
+
+def test_only_what_was_placed_counts_as_ordered(workspace, homes, agent, wire):
+    page = group_page(agent, homes[:3])
+    drain(workspace)
+    assert sums(agent, page) == ["is to be placed 1,014.00 EUR"]
+    place(agent, page)
+    assert sums(agent, page) == ["is being placed 1,014.00 EUR"]
+    wire.after["POST /v1/orders"] = lost
+    drain(workspace)
+    assert sorted(states().values()) == ["PLACED", "PLACED", "UNCERTAIN"]
+    assert sums(agent, page) == ["was ordered 676.00 EUR", "is uncertain 338.00 EUR"]
+    Placement.objects.filter(state=State.UNCERTAIN).update(state=State.FAILED)
+    assert sums(agent, page) == ["was ordered 676.00 EUR"]
 
 
 def test_one_chosen_property_is_ordered_for_like_from_its_page(homes, agent):

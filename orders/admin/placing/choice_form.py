@@ -31,9 +31,11 @@ class ChoiceForm(forms.Form):
     user = forms.CharField()
     revision = forms.IntegerField(widget=forms.HiddenInput)  # the revision that this window shows
 
-    def __init__(self, placement: Placement, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, placement: Placement, *args: Any, may_be_empty: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.placement = placement
+        self.placement, self.may_be_empty = placement, may_be_empty
         key = placement.user_platform_id or placement.user_reference_id
         self.fields["user"] = user_field(placement.workspace_id, initial=key)
         self.fields["revision"].initial = placement.revision
@@ -78,10 +80,11 @@ class ChoiceForm(forms.Form):
             raise ValidationError(text) from error
 
     def clean(self) -> dict[str, Any]:
-        """Require at least one product, once there are products to choose from."""
+        """Require at least one product, once there are products, of who does not go on later."""
         cleaned = super().clean() or {}
         has_products = any(name.startswith(QUANTITY) for name in self.fields)
-        if has_products and not self.errors and not any(self.quantities(cleaned).values()):
+        is_strict = has_products and not self.may_be_empty
+        if is_strict and not self.errors and not any(self.quantities(cleaned).values()):
             raise ValidationError("Choose at least one product.")
         return cleaned
 

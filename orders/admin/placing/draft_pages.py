@@ -32,7 +32,8 @@ from orders.placing.session_offer import total
 from properties.models import Property
 
 ADD = "orders.add_placement"
-LOAD, LAST_TIME = "load", "last_time"  # steps of the form, besides the one that saves the choices
+LOAD, LAST_TIME = "load", "last_time"  # steps of the form, besides those that save the choices
+LATER = "later"
 State = Placement.State
 
 
@@ -90,29 +91,57 @@ def may_act(placement: Placement, user: Any) -> bool:
 
 
 def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the choices. A POST loads the offer, takes those of last time, or saves them."""
+    """Show the choices. A POST loads the offer, takes those of last time, or saves them.
+
+    *Review* and *Go on later* save the same, and lead to different pages.
+    """
     placement = _own(request, pk)
     is_alone = placement.group is None
     if not is_open_for(placement, request.user) or not (is_alone or selection.is_lead(placement)):
         return HttpResponseRedirect(step_page(placement))
     form = ChoiceForm(placement)
     if request.method == "POST":
-        is_choice = request.POST.get("step") not in (LOAD, LAST_TIME)
-        form = ChoiceForm(placement, request.POST) if is_choice else form
-        try:
-            _take_step(request, placement, form)
-        except ChangedMeanwhile:
-            messages.warning(request, "This was changed in another window: look at it again.")
-        except IntegrityError:
-            text = f"You have begun another order for {placement.object_reference_id}: go on there."
-            messages.warning(request, text)
+        step = request.POST.get("step")
+        is_choice = step not in (LOAD, LAST_TIME)
+        # What can be reviewed already needs a product, also for the others of its group.
+        may_be_empty = step == LATER and placement.state == State.DRAFT
+        if is_choice:
+            form = ChoiceForm(placement, request.POST, may_be_empty=may_be_empty)
+        is_done = _take_step_or_warn(request, placement, form)
         if not is_choice or form.is_valid():
             placement.refresh_from_db()
-            is_chosen = placement.state == State.READY
-            again = HttpResponseRedirect(request.path)
-            return HttpResponseRedirect(step_page(placement)) if is_chosen else again
+            is_left = is_done and step == LATER
+            return HttpResponseRedirect(_left(request, placement) if is_left else _next(placement))
     context = _shared(placement) | _choosing(request, placement) | {"form": form}
     return page(admin, request, "orders/choose.html", context)
+
+
+def _left(request: HttpRequest, placement: Placement) -> str:
+    """Say what was saved, and return the address to which *Go on later* leads."""
+    text = "What you chose is saved, and nothing was ordered."
+    messages.success(request, f"{text} Go on from Your drafts on the overview.")
+    return _back(placement)
+
+
+def _next(placement: Placement) -> str:
+    """Return the address of the review once all is chosen, else that of the choices."""
+    if placement.state == State.READY:
+        return step_page(placement)
+    return reverse("admin:orders_placement_choose", args=[placement.pk])
+
+
+def _take_step_or_warn(request: HttpRequest, placement: Placement, form: ChoiceForm) -> bool:
+    """Take the step. Return False, with a warning, if another window was faster."""
+    try:
+        _take_step(request, placement, form)
+    except ChangedMeanwhile:
+        messages.warning(request, "This was changed in another window: look at it again.")
+    except IntegrityError:
+        text = f"You have begun another order for {placement.object_reference_id}: go on there."
+        messages.warning(request, text)
+    else:
+        return True
+    return False
 
 
 def _take_step(request: HttpRequest, placement: Placement, form: ChoiceForm) -> None:
@@ -217,8 +246,13 @@ def _shared(placement: Placement) -> dict[str, Any]:
         "name": name,
         "property": link(page_of(property_), name),
         "property_title": (property_.title or "") if property_ else "",
-        "back": page_of(property_) or page_of(placement),
+        "back": _back(placement),
     }
+
+
+def _back(placement: Placement) -> str:
+    """Return the address to which *Go on later* leads."""
+    return page_of(placement.real_estate_property) or page_of(placement)
 
 
 def account_of(request: HttpRequest) -> User:

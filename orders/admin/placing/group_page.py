@@ -24,7 +24,7 @@ from orders.admin.cells import ordered, placement_badge
 from orders.admin.placing import draft_pages
 from orders.admin.placing.review import instructions_in_words, warned
 from orders.models import Placement
-from orders.models.placement import OPEN_STATES
+from orders.models.placement import OPEN_STATES, TO_BE_SENT
 from orders.placing import confirmation, drafts, selection
 from orders.placing.duplicates import already_ordered
 from orders.placing.failures import NoSuchChoice
@@ -34,6 +34,11 @@ from properties.models import Property
 State = Placement.State
 ON_A_PAGE = 50
 WIDE = ("offered", "options")  # columns that no row shows
+SUMS = {
+    "was ordered": (State.PLACED,),
+    "is being placed": TO_BE_SENT,
+    "is uncertain": (State.UNCERTAIN,),
+}
 
 
 def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
@@ -114,7 +119,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     counts, to_review = selection.counts(group), _to_review(group)
     found = zip(to_review, already_ordered(to_review), strict=True)
     warnings = {one.pk: [warned(some) for some in several] for one, several in found if several}
-    cost, ordered_cost = _cost(to_review), _cost(_ordered(group))
+    cost = _cost(to_review)
     rows = selection.members(group).defer(*WIDE)
     names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
     pages = Paginator(rows.annotate(**names), ON_A_PAGE)
@@ -123,8 +128,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     return {
         "lead": lead,
         "counts": counts,
-        "sum": cost,
-        "ordered_sum": ordered_cost,
+        "sums": [*([("is to be placed", cost)] if to_review else []), *_sums(group)],
         "button": _button(counts.to_review, cost),
         "seen": selection.fingerprint(group),
         "warned": len(warnings),
@@ -141,9 +145,12 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     }
 
 
-def _ordered(group: UUID) -> QuerySet[Placement]:
-    """Return the placements that are, or may become, orders."""
-    return selection.members(group).exclude(state__in=(*OPEN_STATES, State.FAILED)).only("products")
+def _sums(group: UUID) -> list[tuple[str, Total]]:
+    """Return the sum of what was ordered, and apart of what may become an order. One query."""
+    confirmed = selection.members(group).exclude(state__in=(*OPEN_STATES, State.FAILED))
+    rows = list(confirmed.only("state", "products"))
+    found = {name: [one for one in rows if one.state in some] for name, some in SUMS.items()}
+    return [(name, _cost(some)) for name, some in found.items() if some]
 
 
 def _cost(placements: Iterable[Placement]) -> Total:

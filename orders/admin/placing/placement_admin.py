@@ -17,6 +17,7 @@ from crm_sync.admin.ui.delays import PAUSE
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
+from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from orders.admin.cells import ordered, placement_badge, who_lines
 from orders.admin.order_filters import OrderedByFilter
@@ -25,6 +26,7 @@ from orders.admin.placing.placement_page import placement_page
 from orders.admin.placing.property_choice import StartsOrders, search_view, start_view
 from orders.models import Placement
 from orders.placing import settlement
+from orders.placing.failures import NoSuchChoice
 
 
 @admin.register(Placement)
@@ -102,13 +104,26 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         placement = get_object_or_404(self.get_queryset(request), pk=pk)
         order_id = request.POST.get("order", "").strip()[:255]
         if request.method == "POST" and order_id:
-            if settlement.decide(placement, order_id=order_id, now=timezone.now()):
-                self.note(request, Placement.objects.filter(pk=pk), f"Settled: order {order_id}.")
-                messages.success(request, f"Settled: it became order {order_id}.")
-            else:
+            self._settle(request, placement, order_id)
+        return HttpResponseRedirect(page_of(placement))
+
+    def _settle(self, request: HttpRequest, placement: Placement, order_id: str) -> None:
+        try:
+            is_settled = settlement.decide(placement, order_id=order_id, now=timezone.now())
+        except NoSuchChoice as error:
+            messages.error(request, f"Nothing was settled: {error}.")
+        except SyncError as error:
+            why = explain(error, is_repeated=False)
+            text = f"Order {order_id} could not be looked up, so nothing was settled. {why}"
+            messages.error(request, text)
+        else:
+            if not is_settled:
                 text = f"It is not uncertain any more, or order {order_id} belongs to another one."
                 messages.warning(request, text)
-        return HttpResponseRedirect(page_of(placement))
+                return
+            mine = Placement.objects.filter(pk=placement.pk)
+            self.note(request, mine, f"Settled: order {order_id}.")
+            messages.success(request, f"Settled: it became order {order_id}.")
 
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return the part of the page that reloads itself, for people who may view it (S17)."""

@@ -12,7 +12,9 @@ from orders.placing import settlement
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 settled, 1 not uncertain, or the order is taken, 2 no such placement."""
+    """Exit codes: 0 settled, 1 not uncertain, the order is taken, or the platform did not answer,
+    2 no such placement, no such order, or one of another property.
+    """
 
     help = "Say what a person found on the platform about an UNCERTAIN placement."
 
@@ -30,10 +32,8 @@ class Command(OrderCommand):
         if placement is None:
             self.fail(f"no placement {number} in workspace {workspace.slug}", USAGE)
         order_id = options["order"]
-        if options["dry_run"]:
-            could = placement.state == Placement.State.UNCERTAIN
-        else:
-            could = settlement.decide(placement, order_id=order_id, now=timezone.now())
+        with self.errors_as_exit_codes():
+            could = self._settle(placement, order_id, is_dry=options["dry_run"])
         if not could:
             placement.refresh_from_db()
             self.fail(f"{placement} is {placement.state}, or that order has another placement")
@@ -44,3 +44,12 @@ class Command(OrderCommand):
             [f"{placement} {would}settled: {result}"],
             as_json=options["json"],
         )
+
+    @staticmethod
+    def _settle(placement: Placement, order_id: str | None, *, is_dry: bool) -> bool:
+        """Return whether it is settled, or could be. Raises NoSuchChoice and SyncError."""
+        if not is_dry:
+            return settlement.decide(placement, order_id=order_id, now=timezone.now())
+        if order_id is not None:
+            settlement.check_order(placement, order_id)
+        return placement.state == Placement.State.UNCERTAIN
