@@ -97,6 +97,34 @@ def test_the_page_counts_the_parts_and_shows_both_sides_of_a_pair(main, four, bo
         assert wanted in boss.get(address(main, show=show)).content.decode()
 
 
+def test_the_list_and_the_page_of_a_property_that_is_to_be_matched_lead_here(main, four, boss):
+    waits = {"wait_reason": "MATCH", "due_at": now() + timedelta(hours=1)}
+    Property.objects.filter(pk=four["two"].pk).update(**waits)
+    tab, text = address(main).partition("?")[0], "The platform may have it already"
+    listed = boss.get("/admin/properties/property/?state=TO_MATCH").content.decode()
+    assert f'<a class="cs-link" href="{tab}">{text}: say which one it is</a>' in listed
+    page = boss.get(f"/admin/properties/property/{four['two'].pk}/change/")
+    (one,) = page.context["overview"]["waiting"]
+    assert (one["link"], page.context["overview"]["waiting_count"]) == (tab, 1)
+    html = page.content.decode()
+    assert "Nothing waits for a person" not in html
+    assert f'<a class="cs-button" href="{tab}">Match it</a>' in html
+    for other in ("here", "two there"):
+        html = boss.get(f"/admin/properties/property/{four[other].pk}/change/").content.decode()
+        assert ("Nothing waits for a person" in html, "Match it" in html) == (True, False)
+
+
+def test_a_property_that_the_platform_has_not_confirmed_differs_from_nothing(main, four, boss):
+    page = boss.get(f"/admin/properties/property/{four['here'].pk}/change/")
+    assert page.context["sync"]["differences"] != []
+    assert page.context["overview"]["differing_count"] == 0
+    html = page.content.decode()
+    assert "The platform has not confirmed any of it yet." in html
+    assert "from what the platform confirmed" not in html
+    html = boss.get(f"/admin/properties/property/{four['there'].pk}/change/").content.decode()
+    assert "fields agree with what the platform confirmed." in html
+
+
 def test_without_anything_to_match_the_page_says_so(main, boss):
     assert "Nothing is to be matched" in boss.get(address(main)).content.decode()
     ours(main, "CRM-1", **home(1))

@@ -224,6 +224,19 @@ def test_what_is_never_sent_can_be_edited_and_says_so(boss, main, row):
     assert "disabled" not in page[at : page.index(">", at)]
 
 
+def test_a_field_that_is_never_sent_does_not_differ_from_what_the_platform_confirmed(
+    boss, main, row
+):
+    force(row, desired=row.desired | {"title": "House"}, due_at=None)
+    set_owner(main.pk, "title", Owner.NEVER, now=now())
+    page = boss.get(f"/admin/properties/property/{row.pk}/change/")
+    overview = page.context["overview"]
+    assert overview["kept"] == ["Title"]
+    assert "title" not in [name for name, _ in overview["differing"]]
+    text = "Never sent to the platform, by a rule of the workspace: Title."
+    assert text in page.content.decode()
+
+
 # --- the tab
 
 
