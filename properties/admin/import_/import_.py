@@ -35,6 +35,7 @@ from crm_sync.hooks import Person
 from crm_sync.security.access import own_workspaces
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
+from properties.admin.import_.waiting_imports import MAY_ACT
 from properties.admin.property.export_actions import TYPES
 from properties.feeds.table.table_cells import GUARDED_IN_CSV, guard
 from properties.feeds.table.table_writer import as_csv, as_xlsx
@@ -114,11 +115,8 @@ class ImportAdmin(ReadOnlyAdmin):
 
     # --- who may what ---
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Require both permissions, because an import changes properties."""
-        user = request.user
-        return user.has_perm("properties.add_import") and user.has_perm(
-            "properties.change_property"
-        )
+        """Require the permissions for all that an import does."""
+        return request.user.has_perms(MAY_ACT)
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         """Allow a person who may upload a file to release and cancel it."""
