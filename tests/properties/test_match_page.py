@@ -16,6 +16,7 @@ from properties.merge import leaves
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from tests.crm_sync.admin_pages import queries_of
+from tests.properties.form_page import FormReader
 from tests.properties.uploaded import counts, fresh, rows, upload, work
 
 pytestmark = pytest.mark.django_db
@@ -198,14 +199,25 @@ def test_only_what_the_page_offers_can_be_picked(main, four, boss, value):
 
 
 @pytest.mark.rule("I36")
-def test_two_of_ours_are_never_given_the_same_one(main, four, boss):
-    other = ours(main, "CRM-7", **home(2))
+def test_two_of_ours_are_never_given_the_same_one_and_the_choices_stay(main, four, boss):
+    others = [ours(main, f"CRM-{number}", **home(2)) for number in (7, 8, 9)]
     before = names()
     same = four["two there"].pk
-    posted = {"step": "decide", f"pick-{four['two'].pk}": same, f"pick-{other.pk}": same}
-    page = boss.post(address(main, show="ambiguous"), posted, follow=True)
-    assert "Two of ours were given the same property" in page.content.decode()
+    rows_ = (four["two"], *others)
+    picks = (str(same), str(same), "none", "")
+    chosen = {f"pick-{row.pk}": pick for row, pick in zip(rows_, picks, strict=True)}
+    chosen |= {"policy": "crm_wins"}
+    page = boss.post(address(main, show="ambiguous"), chosen | {"step": "decide"})
+    assert [str(one) for one in page.context["messages"]] == [
+        "CRM-2 and CRM-7 were given the same property of the platform, P-2."
+        " Nothing was done: choose again for one of them."
+    ]
     assert names() == before
+    assert not Property.objects.filter(none_there=True).exists()
+    read = FormReader()
+    read.begins = lambda form: True
+    read.feed(page.content.decode())
+    assert {name: read.data[name] for name in chosen} == {n: [pick] for n, pick in chosen.items()}
 
 
 @pytest.mark.rule("S17")
