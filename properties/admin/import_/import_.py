@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable
+from copy import copy
 from functools import partial
 from typing import Any, cast
 
@@ -208,6 +209,7 @@ class ImportAdmin(ReadOnlyAdmin):
             row,
             may_act=self.has_act_permission(request),
             may_map=self._may_map(request),
+            said=request.POST,
             now=timezone.now(),
             page=request.GET.get("changed", ""),
         )
@@ -238,10 +240,16 @@ class ImportAdmin(ReadOnlyAdmin):
         except column_choice.Unusable as error:
             for fault in error.faults:
                 messages.error(request, fault)
-        else:
-            self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
-            messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
+            return self._shown_again(request, pk)
+        self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
+        messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
         return HttpResponseRedirect(page_of(row))
+
+    def _shown_again(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show the page of an import with what was posted and refused."""
+        looking = copy(request)
+        looking.method = "GET"  # else Django's page would save what was posted
+        return self.change_view(looking, str(pk))
 
     def template_view(self, request: HttpRequest) -> HttpResponse:
         """Return an empty table of our usual columns."""
