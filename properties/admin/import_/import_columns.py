@@ -61,6 +61,8 @@ def _row(number: int, name: str, ours: str, may_be: str, *, said: QueryDict) -> 
     left = "proposed" if may_be else "set aside"
     state = read_as if ours else left
     value = said.get(f"column-{number}", ours or may_be)
+    if value != (ours or may_be):
+        state = "chosen" if value else "set aside"
     return {"number": number, "name": name, "value": value, "state": state}
 
 

@@ -19,7 +19,7 @@ from properties.models.property import ProblemKind, SyncState
 MOST = 8  # lines of what waits; the tabs show the rest at its field
 NAMED = 4  # fields that differ
 LONGEST = 120  # characters of a fact
-TO_MATCH_TEXT = "The platform may have it already: say which one it is"
+TO_MATCH_TEXT = "The platform may have it already"
 FACTS = (
     *("propertyType", "offerType", "numberOfRooms", "areaUsable", "areaRentable"),
     *("areaPropertyLand", "floor", "yearBuilt", "availabilityState", "availabilityStartAt"),
@@ -65,7 +65,7 @@ def _to_match(row: Property) -> list[dict[str, Any]]:
     return [
         {
             "badge": state_badge(SyncState.TO_MATCH),
-            "name": "The property",
+            "name": "Match it",
             "link": match_address(row.workspace_id),
             "text": TO_MATCH_TEXT,
         }
