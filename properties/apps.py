@@ -14,6 +14,7 @@ class PropertiesConfig(AppConfig):
         from crm_sync.hooks import AppHooks, Scope, WorkspaceTab, register  # noqa: PLC0415
         from properties import recurring  # noqa: PLC0415
         from properties.admin import tiles  # noqa: PLC0415
+        from properties.admin.import_ import waiting_imports  # noqa: PLC0415
         from properties.admin.source import source_state  # noqa: PLC0415
         from properties.domain import undo_steps  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
@@ -60,6 +61,9 @@ class PropertiesConfig(AppConfig):
                 ],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
-                attention=[source_state.attention, tiles.swept, tiles.to_match, tiles.attention],
+                attention=[
+                    *(source_state.attention, waiting_imports.attention),
+                    *(tiles.swept, tiles.to_match, tiles.attention),
+                ],
             )
         )

@@ -4,7 +4,8 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
@@ -16,8 +17,9 @@ from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
 from properties.catalog import label
 from properties.drift.findings import by_count
-from properties.models import DriftCheck, Property
-from properties.models.property import OUT_OF_STEP, TO_MATCH, SyncState
+from properties.models import Change, Conflict, DriftCheck, Property
+from properties.models.change import Origin
+from properties.models.property import OUT_OF_STEP, TO_MATCH, ProblemKind, SyncState
 
 HINTS = {
     SyncState.IN_SYNC: "both sides said the same when last read",
@@ -111,11 +113,11 @@ def _first(check: DriftCheck) -> str:
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the properties with a field that waits for a person."""
+    """Return the properties with a field that waits for a person, the newest problem first."""
+    mine = within(person, Property.objects.with_state(now)).exclude(problem={})
     waiting: Any = (  # annotated twice, which the stubs do not follow
-        within(person, Property.objects.with_state(now))
-        .exclude(problem={})
-        .order_by("-read_at", "-pk")
+        _with_since(mine)
+        .order_by(F("since").desc(nulls_last=True), "-pk")
         .annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
     )
     return [
@@ -123,7 +125,7 @@ def attention(person: Person, now: datetime) -> list[Attention]:
             state_badge(row.sync_state),
             shortened(f"{row}: {'; '.join(_messages(row))}", 140),
             row.workspace_slug,
-            moment(row.read_at, now),
+            moment(row.since, now) if row.since else "",
             page_of(row),
             remedy=REMEDIES.get(row.sync_state, "Edit the field"),
             act="Decide" if row.sync_state == SyncState.CONFLICT else "Edit",
@@ -131,6 +133,23 @@ def attention(person: Person, now: datetime) -> list[Attention]:
         )
         for row in waiting
     ]
+
+
+def _with_since(rows: QuerySet[Property]) -> QuerySet[Any]:
+    """Annotate `since`: from when the problem is known, as far as we know; no read moves it.
+
+    It is when the first open conflict began, for a property that is gone the last read that found
+    it, else our last change or the last sending.
+    """
+    mine = {"real_estate_property": OuterRef("pk")}
+    conflicts = Conflict.objects.filter(**mine, decision="").order_by("created_at")
+    changes = Change.objects.filter(**mine).exclude(origin=Origin.PLATFORM).order_by("-at")
+    sent, changed = F("pushed_at"), Subquery(changes.values("at")[:1])
+    # On SQLite the greatest of a moment and NULL is NULL.
+    newest = Greatest(Coalesce(sent, changed), Coalesce(changed, sent))
+    is_gone = Q(problem__has_key=ProblemKind.GONE.value)
+    other = Case(When(is_gone, then=F("read_at")), default=newest)
+    return rows.annotate(since=Coalesce(Subquery(conflicts.values("created_at")[:1]), other))
 
 
 def to_match(person: Person, now: datetime) -> list[Attention]:

@@ -99,13 +99,14 @@ def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
             without_theirs(row, faults({leaf: value}, before))
             + owners.refused(row, {leaf: value}, ownership)
         ):
-            one.refused[leaf] = _reasons(leaf, found)
+            one.refused[leaf] = reasons(leaf, found)
         else:
             one.planned[leaf] = [old, value]
     return one
 
 
-def _reasons(leaf: str, found: list[FieldFault]) -> str:
+def reasons(leaf: str, found: list[FieldFault]) -> str:
+    """Return the messages of the faults of a leaf, for a place that names the leaf itself."""
     return "; ".join(
         fault.message if fault.path == leaf else f"{last_label(fault.path)}: {fault.message}"
         for fault in found
@@ -207,6 +208,6 @@ def _by_leaf(found: list[FieldFault], changes: Leaves) -> dict[str, str]:
     """Return the reasons by leaf; a fault of no single leaf is one of all changes."""
     named = {leaf_of(fault.path) for fault in found} & changes.keys()
     return {
-        leaf: _reasons(leaf, [one for one in found if not named or leaf_of(one.path) == leaf])
+        leaf: reasons(leaf, [one for one in found if not named or leaf_of(one.path) == leaf])
         for leaf in named or changes
     }

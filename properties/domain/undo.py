@@ -14,8 +14,9 @@ from django.db.models import TextChoices
 
 from properties import merge
 from properties.catalog import equal
-from properties.domain.editing import REFERENCE, Outdated, edit
-from properties.merge import Leaves
+from properties.domain import owners
+from properties.domain.editing import REFERENCE, Outdated, edit, faults, without_theirs
+from properties.merge import Leaves, Owner
 from properties.models import Change, Property
 
 FIXED = frozenset({REFERENCE})  # the key of the property, chosen when it is created
@@ -34,6 +35,11 @@ class Kept(TextChoices):
 
     SINCE = "SINCE", "Changed since"
     INVALID = "INVALID", "The old value cannot be set any more"
+    OWNED = "OWNED", "The platform owns it, by a rule of the workspace"
+    FILLED = (
+        "FILLED",
+        "A rule of the workspace only fills it if empty, and the platform has a value",
+    )
     THERE = "THERE", "Created, and the platform may have it: nothing deletes a property there"
     NEEDED = "NEEDED", "Created, and an order or a placement is for it"
 
@@ -122,7 +128,22 @@ def row_undo(row: Property, history: Sequence[Change], selected: Collection[int]
     for path in sorted(paths - FIXED - {Change.CREATION}):
         changes = [one for one in newest_first if one.path == path]
         _add(found, changes, selected, here.get(path))
+    _keep_refused(found, row, here)
     return found
+
+
+def _keep_refused(found: RowUndo, row: Property, here: Leaves) -> None:
+    """Keep the leaves whose old value `edit` would refuse, so that a plan promises none of them."""
+    ownership = owners.of(row)
+    for path, old in list(found.values.items()):
+        if owners.refused(row, {path: old}, ownership):
+            reason = Kept.FILLED if ownership(path) is Owner.FILL else Kept.OWNED
+        elif without_theirs(row, faults({path: old}, here)):
+            reason = Kept.INVALID
+        else:
+            continue
+        del found.values[path]
+        found.kept.append(KeptPart(path, reason))
 
 
 def _add(found: RowUndo, changes: list[Change], selected: Collection[int], current: Any) -> None:

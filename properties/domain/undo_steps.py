@@ -283,7 +283,7 @@ def _of_chunk(chosen: Any, chunk: Sequence[tuple[datetime, int, int]]) -> _Rows:
     in_chunk = {pk for _, pk, _ in chunk}
     keys = [key for key, pk in first.items() if pk in in_chunk]  # others came before
     # Rows before histories: so an edit in between makes the row outdated.
-    rows = Property.objects.in_bulk(keys)
+    rows = Property.objects.with_rules().in_bulk(keys)
     oldest = min((pk for key in keys for pk in selected[key]), default=0)
     histories = _histories(keys, oldest)
     for key in keys:

@@ -3,17 +3,20 @@
 import csv
 import io
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.hooks import NEWEST
 from crm_sync.models import Workspace
+from properties.admin.import_ import waiting_imports
 from properties.domain.editing import create
 from properties.imports import job
 from properties.imports import upload as imports_upload
@@ -52,6 +55,49 @@ def act(client, action: str, *rows: Import):
 def files(data_dir: Path) -> list[Path]:
     folder = data_dir / "imports"
     return list(folder.iterdir()) if folder.exists() else []
+
+
+# --- what waits for a person ---
+def waits(client) -> list[tuple[str, str]]:
+    lines = client.get("/admin/").context["attention"]
+    return [(str(one.text), one.remedy) for one in lines if "Import" in one.text]
+
+
+def test_the_overview_says_which_imports_wait_what_to_do_and_how_long(main, admin_user):
+    foreign = b"Objekt-Nr.;Titel;PLZ;Farbe\nA1;Haus;8001;rot\n"
+    for name, content in (("stock.csv", table(["A1"])), ("foreign.csv", foreign)):
+        work(upload(main, admin_user, content, name=name))
+    for name, day in (("foreign.csv", 4), ("stock.csv", 6)):
+        until = datetime(2026, 5, day, 12, tzinfo=UTC)
+        Import.objects.filter(name=name).update(due_at=until)
+    kept = "The file is kept until"
+    told = [
+        ("Import: foreign.csv", f"{waiting_imports.COLUMNS}. {kept} Mon 4 May 2026, 12:00 UTC."),
+        ("Import: stock.csv", f"{waiting_imports.RELEASE}. {kept} Wed 6 May 2026, 12:00 UTC."),
+    ]
+    assert waits(person(*MAY)) == told
+    (line, _) = waiting_imports.attention(admin_user, datetime(2026, 4, 27, 12, tzinfo=UTC))
+    assert "just now" in line.since
+    assert line.link == page_at(Import.objects.get(name="foreign.csv"))
+    for without in MAY[:3]:
+        assert waits(person(*(name for name in MAY if name != without))) == []
+    imports_upload.cancel(Import.objects.all(), now=timezone.now())
+    assert waits(person(*MAY)) == []
+
+
+def test_the_overview_names_few_waiting_imports_in_one_query_and_none_of_others(
+    main, admin_user, django_assert_num_queries
+):
+    now = timezone.now()
+    for number in range(NEWEST + 1):
+        Import.objects.create(
+            workspace=main, name=str(number), state=State.PREVIEWED, due_at=now + job.KEPT
+        )
+    with django_assert_num_queries(1):
+        assert len(waiting_imports.attention(admin_user, now)) == NEWEST
+    other = User.objects.create(username="other", is_staff=True)
+    other.user_permissions.add(*Permission.objects.filter(codename__in=MAY))
+    assert waiting_imports.attention(other, now) == []
 
 
 # --- the way through ---

@@ -16,6 +16,7 @@ from properties.merge import leaves
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from tests.crm_sync.admin_pages import queries_of
+from tests.properties.form_page import FormReader
 from tests.properties.uploaded import counts, fresh, rows, upload, work
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +98,35 @@ def test_the_page_counts_the_parts_and_shows_both_sides_of_a_pair(main, four, bo
         assert wanted in boss.get(address(main, show=show)).content.decode()
 
 
+def test_the_list_and_the_page_of_a_property_that_is_to_be_matched_lead_here(main, four, boss):
+    waits = {"wait_reason": "MATCH", "due_at": now() + timedelta(hours=1)}
+    Property.objects.filter(pk=four["two"].pk).update(**waits)
+    tab, text = address(main).partition("?")[0], "The platform may have it already"
+    listed = boss.get("/admin/properties/property/?state=TO_MATCH").content.decode()
+    assert f'<a class="cs-link" href="{tab}">{text}</a>' in listed
+    page = boss.get(f"/admin/properties/property/{four['two'].pk}/change/")
+    (one,) = page.context["overview"]["waiting"]
+    assert (one["name"], one["text"], one["link"]) == ("Match it", text, tab)
+    assert page.context["overview"]["waiting_count"] == 1
+    html = page.content.decode()
+    assert "Nothing waits for a person" not in html
+    assert f'<a class="cs-button" href="{tab}">Match it</a>' in html
+    for other in ("here", "two there"):
+        html = boss.get(f"/admin/properties/property/{four[other].pk}/change/").content.decode()
+        assert ("Nothing waits for a person" in html, "Match it" in html) == (True, False)
+
+
+def test_a_property_that_the_platform_has_not_confirmed_differs_from_nothing(main, four, boss):
+    page = boss.get(f"/admin/properties/property/{four['here'].pk}/change/")
+    assert page.context["sync"]["differences"] != []
+    assert page.context["overview"]["differing_count"] == 0
+    html = page.content.decode()
+    assert "The platform has not confirmed any of it yet." in html
+    assert "from what the platform confirmed" not in html
+    html = boss.get(f"/admin/properties/property/{four['there'].pk}/change/").content.decode()
+    assert "fields agree with what the platform confirmed." in html
+
+
 def test_without_anything_to_match_the_page_says_so(main, boss):
     assert "Nothing is to be matched" in boss.get(address(main)).content.decode()
     ours(main, "CRM-1", **home(1))
@@ -170,14 +200,25 @@ def test_only_what_the_page_offers_can_be_picked(main, four, boss, value):
 
 
 @pytest.mark.rule("I36")
-def test_two_of_ours_are_never_given_the_same_one(main, four, boss):
-    other = ours(main, "CRM-7", **home(2))
+def test_two_of_ours_are_never_given_the_same_one_and_the_choices_stay(main, four, boss):
+    others = [ours(main, f"CRM-{number}", **home(2)) for number in (7, 8, 9)]
     before = names()
     same = four["two there"].pk
-    posted = {"step": "decide", f"pick-{four['two'].pk}": same, f"pick-{other.pk}": same}
-    page = boss.post(address(main, show="ambiguous"), posted, follow=True)
-    assert "Two of ours were given the same property" in page.content.decode()
+    rows_ = (four["two"], *others)
+    picks = (str(same), str(same), "none", "")
+    chosen = {f"pick-{row.pk}": pick for row, pick in zip(rows_, picks, strict=True)}
+    chosen |= {"policy": "crm_wins"}
+    page = boss.post(address(main, show="ambiguous"), chosen | {"step": "decide"})
+    assert [str(one) for one in page.context["messages"]] == [
+        "CRM-2 and CRM-7 were given the same property of the platform, P-2."
+        " Nothing was done: choose again for one of them."
+    ]
     assert names() == before
+    assert not Property.objects.filter(none_there=True).exists()
+    read = FormReader()
+    read.begins = lambda form: True
+    read.feed(page.content.decode())
+    assert {name: read.data[name] for name in chosen} == {n: [pick] for n, pick in chosen.items()}
 
 
 @pytest.mark.rule("S17")

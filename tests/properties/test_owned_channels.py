@@ -6,17 +6,18 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.domain import bulk_edit, undo
+from properties.domain import bulk_edit, undo, undo_steps
 from properties.domain.editing import create, edit
 from properties.domain.owner_change import set_owner
+from properties.domain.undo import Kept, KeptPart
 from properties.forms.set_form import wanted
 from properties.imports import missing_properties
 from properties.imports.engine import import_feed
 from properties.merge import Owner
-from properties.models import Batch, Change, LastFeed, Property
+from properties.models import Batch, Change, LastFeed, Property, Undo
 from properties.plugged import doctor
 from tests.api import error, program
-from tests.properties.form_page import opened, post
+from tests.properties.form_page import force, opened, post
 from tests.properties.test_feeds_import import as_json
 
 REASON = "The platform owns this, by a rule of workspace main. Change it on the platform."
@@ -139,6 +140,55 @@ def test_an_undo_of_a_field_that_the_platform_owns_since_changes_nothing(main, r
     assert values(row) == ("Flat", 1500)
 
 
+@pytest.fixture
+def cheaper(row) -> Property:
+    """Return a property whose rent and title were changed, and both sides agree."""
+    new = {"title": "House", "prices.rent": {"gross": 1400}}
+    edit(row, new, origin="ADMIN", now=now(), cause="import 1")
+    force(row, observed=row.observed | {"title": "House", "prices": {"rent": {"gross": 1400}}})
+    return row
+
+
+@pytest.mark.rule("I35")
+@pytest.mark.parametrize(
+    ("owner", "reason", "text"),
+    [
+        (Owner.THEIRS, Kept.OWNED, "The platform owns it, by a rule of the workspace"),
+        (
+            Owner.FILL,
+            Kept.FILLED,
+            "A rule of the workspace only fills it if empty, and the platform has a value",
+        ),
+    ],
+)
+def test_the_plan_of_an_undo_and_its_result_keep_the_field_and_name_the_rule(
+    boss, main, cheaper, owner, reason, text
+):
+    set_owner(main.pk, "group:Prices", owner, now=now())
+    address = "/admin/properties/property/changes/undo/?cause=import+1&workspace=main"
+    page = boss.get(address)
+    plan = page.context["plan"]
+    ((_, step),) = plan.steps
+    assert (plan.fields, plan.properties, plan.kept) == (1, 1, 1)
+    assert (step.values, step.kept) == ({"title": "Flat"}, [KeptPart("prices.rent", reason)])
+    assert text in page.content.decode()
+    boss.post(address, {"up_to": plan.up_to})
+    job = undo_steps.finish(Undo.objects.get())
+    assert job.counts == {"fields": 1, "properties": 1, "kept": 1}
+    assert job.kept == [[cheaper.pk, "A-1", "prices.rent", reason, None]]
+    assert text in boss.get(f"/admin/properties/property/undo/{job.pk}/").content.decode()
+    assert values(cheaper) == ("Flat", 1400)
+
+
+def test_the_undo_of_one_change_says_once_which_field_stays_and_why(boss, main, cheaper):
+    set_owner(main.pk, "prices", Owner.THEIRS, now=now())
+    change = Change.objects.get(path="prices.rent")
+    page = f"/admin/properties/property/{cheaper.pk}/history/{change.pk}/undo/"
+    answer = boss.post(page, follow=True)
+    assert [str(one) for one in answer.context["messages"]] == [f"Rent stays as it is: {REASON}"]
+    assert values(cheaper) == ("House", 1400)
+
+
 def test_a_form_shows_a_field_of_the_platform_read_only_with_its_reason(boss, owned):
     page = boss.get(f"/admin/properties/property/{owned.pk}/change/").content.decode()
     assert page.count(REASON) >= 1
@@ -172,6 +222,19 @@ def test_what_is_never_sent_can_be_edited_and_says_so(boss, main, row):
     assert "This is never sent to the platform, by a rule of workspace main." in page
     at = page.index('name="title"')
     assert "disabled" not in page[at : page.index(">", at)]
+
+
+def test_a_field_that_is_never_sent_does_not_differ_from_what_the_platform_confirmed(
+    boss, main, row
+):
+    force(row, desired=row.desired | {"title": "House"}, due_at=None)
+    set_owner(main.pk, "title", Owner.NEVER, now=now())
+    page = boss.get(f"/admin/properties/property/{row.pk}/change/")
+    overview = page.context["overview"]
+    assert overview["kept"] == ["Title"]
+    assert "title" not in [name for name, _ in overview["differing"]]
+    text = "Never sent to the platform, by a rule of the workspace: Title."
+    assert text in page.content.decode()
 
 
 # --- the tab

@@ -64,12 +64,12 @@ def test_the_overview_names_what_waits_and_where_it_is_settled(admin_client, fla
     }
     force(flat, problem=problem)
     overview = admin_client.get(address(flat.pk)).context["overview"]
-    waiting = [(one["name"], one["tab"], one["text"]) for one in overview["waiting"]]
+    waiting = [(one["name"], one["link"], one["text"]) for one in overview["waiting"]]
     assert waiting == [
-        ("Rent", "prices", "The platform refused it: too low"),
+        ("Rent", "#prices", "The platform refused it: too low"),
         ("Newer field", "", "The platform refused it: odd"),
         ("The property", "", "not there any more"),
-        ("Title", "texts", "a newer version wrote this"),
+        ("Title", "#texts", "a newer version wrote this"),
     ]
     assert (overview["waiting_count"], state(flat)[0]) == (4, before[0])
     facts = dict(overview["facts"])
@@ -79,7 +79,7 @@ def test_the_overview_names_what_waits_and_where_it_is_settled(admin_client, fla
 def test_the_overview_is_short_however_much_waits(admin_client, flat):
     paths = ("title", "author", "floor", "areaUsable", "yearBuilt", "heatingType", "prices.rent")
     fields = dict.fromkeys((*paths, "offerType", "propertyType", "numberOfRooms"), "odd")
-    force(flat, problem={"REFUSED": fields})
+    force(flat, problem={"REFUSED": fields}, observed={"id": "1"})
     overview = admin_client.get(address(flat.pk)).context["overview"]
     assert (len(overview["waiting"]), overview["waiting_more"]) == (8, 2)
     assert (len(overview["differing"]), overview["differing_more"]) == (4, 9)

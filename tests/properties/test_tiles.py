@@ -7,9 +7,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from crm_sync.admin.ui.cells import moment
 from crm_sync.models import Workspace
-from properties.admin.tiles import tiles
-from properties.models import Property
+from properties.admin.tiles import attention, tiles
+from properties.models import Change, Conflict, Property
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +64,38 @@ def test_what_waits_for_a_person_stands_on_the_first_page_and_links_to_it(admin_
     assert "odd: Title: The platform keeps &lt;b&gt;it&lt;/b&gt;" in text
     assert f"/admin/properties/property/{row.pk}/change/" in text
     assert "Nothing waits for a person." not in text
+
+
+def test_a_problem_is_as_old_as_what_it_comes_from_however_often_the_property_is_read():
+    place, now = Workspace.objects.create(slug="main", base_url="https://a.test"), timezone.now()
+    day = {n: now - timedelta(days=n) for n in range(1, 9)}
+    refused = {"problem": {"REFUSED": {"title": "odd"}}, "read_at": now}
+    make("conflict", place, problem={"CONFLICT": {"title": "x"}}, read_at=now, pushed_at=day[1])
+    make("sent", place, **refused, pushed_at=day[2])
+    make("changed", place, **refused, pushed_at=day[8])
+    make("edited", place, **refused)
+    make("gone", place, problem={"GONE": {"": "x"}}, read_at=day[6], pushed_at=day[7])
+    make("nothing", place, **refused)
+    row = {one.object_reference_id: one for one in Property.objects.all()}
+    for decision, at in (("", day[5]), ("", day[4]), ("OURS", day[8])):
+        one = {"real_estate_property": row["conflict"], "path": f"field{at.day}"}
+        Conflict.objects.create(**one, decision=decision, created_at=at)
+    for name, origin, at in (
+        ("changed", "ADMIN", day[3]),
+        ("changed", "PLATFORM", day[1]),
+        ("edited", "FEED", day[4]),
+        ("nothing", "PLATFORM", day[1]),
+    ):
+        Change.objects.create(real_estate_property=row[name], origin=origin, at=at, revision=1)
+    found = attention(User(is_superuser=True), now)
+    assert [str(one.text).partition(":")[0] for one in found] == [
+        *("sent", "changed", "edited", "conflict", "gone", "nothing"),
+    ]
+    wanted = [moment(day[n], now) for n in (2, 3, 4, 5, 6)]
+    assert [one.since for one in found] == [*wanted, ""]
+    Property.objects.update(read_at=now + timedelta(hours=1))
+    later = attention(User(is_superuser=True), now)
+    assert [one.since for one in later if "gone" not in one.text] == [*wanted[:-1], ""]
 
 
 def test_fields_that_wait_for_the_same_share_one_sentence(admin_client):

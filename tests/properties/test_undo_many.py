@@ -152,6 +152,8 @@ def test_an_old_value_that_cannot_be_set_any_more_is_kept_and_the_others_go_back
     row, now = make(main, "A-1", title="one", heatingType="GAS"), timezone.now()
     edit(row, {"title": "two", "heatingType": "DISTRICT"}, origin="ADMIN", actor=anna, now=now)
     Change.objects.filter(path="heatingType").update(old="UNKNOWN")
+    plan = undo_steps.preview(ChangeSelection(person=anna.pk))
+    assert (plan.fields, plan.kept) == (1, 1)
     job = take(ChangeSelection(person=anna.pk), main)
     assert (told(job), job.kept[0][2:]) == ((1, 1, 0, 1), ["heatingType", Kept.INVALID, None])
     assert (desired()["A-1"]["title"], desired()["A-1"]["heatingType"]) == ("one", "DISTRICT")

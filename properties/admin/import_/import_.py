@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable
+from copy import copy
 from functools import partial
 from typing import Any, cast
 
@@ -35,6 +36,7 @@ from crm_sync.hooks import Person
 from crm_sync.security.access import own_workspaces
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
+from properties.admin.import_.waiting_imports import MAY_ACT
 from properties.admin.property.export_actions import TYPES
 from properties.feeds.table.table_cells import GUARDED_IN_CSV, guard
 from properties.feeds.table.table_writer import as_csv, as_xlsx
@@ -114,11 +116,8 @@ class ImportAdmin(ReadOnlyAdmin):
 
     # --- who may what ---
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Require both permissions, because an import changes properties."""
-        user = request.user
-        return user.has_perm("properties.add_import") and user.has_perm(
-            "properties.change_property"
-        )
+        """Require the permissions for all that an import does."""
+        return request.user.has_perms(MAY_ACT)
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         """Allow a person who may upload a file to release and cancel it."""
@@ -210,6 +209,7 @@ class ImportAdmin(ReadOnlyAdmin):
             row,
             may_act=self.has_act_permission(request),
             may_map=self._may_map(request),
+            said=request.POST,
             now=timezone.now(),
             page=request.GET.get("changed", ""),
         )
@@ -240,10 +240,16 @@ class ImportAdmin(ReadOnlyAdmin):
         except column_choice.Unusable as error:
             for fault in error.faults:
                 messages.error(request, fault)
-        else:
-            self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
-            messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
+            return self._shown_again(request, pk)
+        self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
+        messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
         return HttpResponseRedirect(page_of(row))
+
+    def _shown_again(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show the page of an import with what was posted and refused."""
+        looking = copy(request)
+        looking.method = "GET"  # else Django's page would save what was posted
+        return self.change_view(looking, str(pk))
 
     def template_view(self, request: HttpRequest) -> HttpResponse:
         """Return an empty table of our usual columns."""

@@ -12,11 +12,12 @@ from properties.models import Import
 LANGUAGES = ("de", "fr", "it", "en")
 
 
-def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
+def columns_part(row: Any, *, may_map: bool, said: QueryDict) -> dict[str, Any] | None:
     """Return the columns that a person may correct before the import; None if there are none.
 
     Args:
         row: annotated with `sender_name`.
+        said: what was posted and refused, to show it again; empty at first.
     """
     heading = row.preview.get("heading")
     if not heading or not may_map or row.state != Import.State.PREVIEWED:
@@ -25,13 +26,14 @@ def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
     profile = row.preview.get("profile", {})
     language = profile.get("language", "de")
     return {
-        "rows": [_row(number, *one) for number, one in enumerate(columns)],
+        "rows": [_row(number, *one, said=said) for number, one in enumerate(columns)],
         "proposed": any(not ours and may for _, ours, may in columns),
         "place": f"sheet {sheet}, row {header_row}" if sheet else f"line {header_row}",
         "sheet": sheet,
         "header_row": header_row,
-        "chosen_sheet": profile.get("sheet", ""),
-        "chosen_row": profile.get("header_row") or "",
+        "chosen_sheet": said.get("sheet", profile.get("sheet", "")),
+        "chosen_row": said.get("header_row", profile.get("header_row") or ""),
+        "said_sender": said.get("sender", ""),
         "sender": row.sender_name,
         "ours": [(name, label(name)) for name in _ours(language)],
     }
@@ -54,11 +56,14 @@ def answer_of(row: Import, posted: QueryDict) -> TableMapping:
     )
 
 
-def _row(number: int, name: str, ours: str, may_be: str) -> dict[str, Any]:
+def _row(number: int, name: str, ours: str, may_be: str, *, said: QueryDict) -> dict[str, Any]:
     read_as = "" if ours == name else "chosen"
     left = "proposed" if may_be else "set aside"
     state = read_as if ours else left
-    return {"number": number, "name": name, "value": ours or may_be, "state": state}
+    value = said.get(f"column-{number}", ours or may_be)
+    if value != (ours or may_be):
+        state = "chosen" if value else "set aside"
+    return {"number": number, "name": name, "value": value, "state": state}
 
 
 def _ours(language: str) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
 
@@ -64,12 +65,13 @@ def _progress_text(row: Import, now: datetime) -> str:
 
 
 def import_page(
-    row: Any, *, may_act: bool, may_map: bool, now: datetime, page: str = ""
+    row: Any, *, may_act: bool, may_map: bool, said: QueryDict, now: datetime, page: str = ""
 ) -> dict[str, Any]:
     """Return the values that the template needs besides Django's own.
 
     Args:
         row: annotated with `workspace_slug`, `sender_name`, `uploader` and `releaser`.
+        said: columns that were posted and refused.
         page: which of the pages of changed records.
     """
     summary, is_open = row.summary, row.state in Import.OPEN
@@ -93,7 +95,7 @@ def import_page(
         "parts": _parts(summary, names),
         "doubles": count(summary, "doubles"),
         "match": match_address(row.workspace_id),
-        "columns": columns_part(row, may_map=may_map),
+        "columns": columns_part(row, may_map=may_map, said=said),
         "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page, names),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],

@@ -21,6 +21,7 @@ from crm_sync.admin.ui.page import page
 from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
+from properties.domain.bulk_edit import reasons
 from properties.domain.editing import Invalid
 from properties.domain.undo import ChangedSince, can_undo, undo
 from properties.models import Batch, Change, Property
@@ -192,7 +193,8 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
         else:
             messages.info(request, f"{name} is that already: nothing was changed.")
     except Invalid as error:
-        messages.error(request, f"{name} stays as it is: {error}")
+        why = reasons(change.path, error.faults)
+        messages.error(request, f"{name} stays as it is: {why}")
     history_page = reverse(
         "admin:properties_property_history", args=[change.real_estate_property_id]
     )

@@ -61,13 +61,14 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     if request.method == "POST":
         if not may_act:
             raise PermissionDenied
-        _act(request, workspace, criterion)
-        return HttpResponseRedirect(request.get_full_path())
+        if _act(request, workspace, criterion):
+            return HttpResponseRedirect(request.get_full_path())
     found = candidates.matching(workspace_id, criterion)
     parts = _parts(found)
     show = request.GET.get("show", "")
     show = show if show in parts else next((name for name, rows in parts.items() if rows), "")
     unread = candidates.unread(workspace_id).count()
+    stored = Workspace.objects.values_list("conflict_policy", flat=True).get(pk=workspace_id)
     context = {
         "title": f"Match the properties of {workspace.slug}",
         "criteria": [
@@ -84,7 +85,7 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "may_act": may_act,
         "seen": found.seen,
         "policies": POLICIES,
-        "policy": Workspace.objects.values_list("conflict_policy", flat=True).get(pk=workspace_id),
+        "policy": request.POST.get("policy", stored),
         "keep": urlencode({"by": criterion.value, "show": show}),
         **_shown(request, parts.get(show, ()), show),
         **_tabs(request, workspace_id),
@@ -143,19 +144,21 @@ def _shown(request: HttpRequest, rows: Sequence[Any], show: str) -> dict[str, An
     cells = _cells({key for one in shown for key in wanted(one)})
     make: Callable[[Any], Cell] = {
         "matched": lambda pair: {"ours": cells.get(pair[0]), "theirs": cells.get(pair[1])},
-        "ambiguous": lambda choice: _choice(choice, cells),
+        "ambiguous": lambda choice: _choice(choice, cells, request.POST.get(f"pick-{choice[0]}")),
     }.get(show, lambda key: {"one": cells.get(key)})
     # A row that somebody has linked since is left out.
     made = [one for one in map(make, shown) if all(one.values())]
     return {"page": shown, "pages": numbers(shown), "rows": made}
 
 
-def _choice(choice: tuple[int, Sequence[int]], cells: dict[int, Cell]) -> Cell:
+def _choice(choice: tuple[int, Sequence[int]], cells: dict[int, Cell], picked: str | None) -> Cell:
+    """Return a choice in words; `picked` is what was posted, if the page is shown again."""
     mine, theirs = choice
     offered = [cells[key] for key in theirs[:FEW] if key in cells]
     return {
         "ours": cells.get(mine),
         "theirs": offered,
+        "picked": picked or "later",
         "more": f"and {len(theirs) - FEW} more: try another criterion"
         if len(theirs) > FEW
         else "all of them",
@@ -193,7 +196,8 @@ def _cell(row: dict[str, Any]) -> Cell:
 
 
 # --- what is done --------------------------------------------------------------------------------
-def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> None:
+def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bool:
+    """Do what was posted; return False if its choices exclude each other and none was made."""
     posted, now = request.POST, timezone.now()
     if (key := whole(posted.get("apart", ""))) is not None:
         if candidates.apart(workspace.pk, [key], now=now):
@@ -208,7 +212,8 @@ def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> No
         else:
             messages.warning(request, "The pairs have changed since: look at them once more.")
     elif posted.get("step") == "decide":
-        _decide(request, workspace, criterion)
+        return _decide(request, workspace, criterion)
+    return True
 
 
 def _link(
@@ -234,8 +239,12 @@ def _link(
             messages.warning(request, f"Not linked: {_properties(count)}, {text}.")
 
 
-def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> None:
-    """Do what a person chose for ambiguous rows, among the choices that they have now."""
+def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bool:
+    """Do what a person chose for ambiguous rows, among the choices that they have now.
+
+    Returns:
+        False if two of ours were given the same one: nothing was done.
+    """
     choices = candidates.matching(workspace.pk, criterion).choices()
     pairs: list[tuple[int, int]] = []
     apart: list[int] = []
@@ -251,16 +260,35 @@ def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) ->
             pairs.append((mine, theirs))
         else:
             late += 1
-    if len({theirs for _, theirs in pairs}) < len(pairs):
-        text = "Two of ours were given the same property of the platform. Nothing was linked."
-        messages.error(request, text)
-        return
+    if twice := _given_twice(pairs):
+        messages.error(
+            request, f"{' '.join(twice)} Nothing was done: choose again for one of them."
+        )
+        return False
     if set_apart := candidates.apart(workspace.pk, apart, now=timezone.now()):
         _say(request, workspace, f"Set apart: {_properties(set_apart)}, none of the platform's.")
     if pairs:
         _link(request, workspace, pairs, "choice")
     if late:
         messages.warning(request, f"Changed since: {_properties(late)}. Look once more.")
+    return True
+
+
+def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
+    """Return a sentence for each of theirs that several of ours were given."""
+    given: dict[int, list[int]] = {}
+    for mine, theirs in pairs:
+        given.setdefault(theirs, []).append(mine)
+    twice = {theirs: mine for theirs, mine in given.items() if len(mine) > 1}
+    rows = Property.objects.filter(
+        pk__in={*twice, *(key for mine in twice.values() for key in mine)}
+    )
+    names = {row.pk: str(row) for row in rows.only("object_reference_id", "platform_id")}
+    return [
+        f"{' and '.join(names.get(key, '?') for key in mine)} were given the same property of the"
+        f" platform, {names.get(theirs, '?')}."
+        for theirs, mine in twice.items()
+    ]
 
 
 def _say(request: HttpRequest, workspace: Workspace, text: str) -> None:

@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened
 from crm_sync.platform.problems import explain
+from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.words import in_one_line, problem_in_words
 from properties.catalog import label
@@ -18,6 +19,7 @@ from properties.models.property import ProblemKind, SyncState
 MOST = 8  # lines of what waits; the tabs show the rest at its field
 NAMED = 4  # fields that differ
 LONGEST = 120  # characters of a fact
+TO_MATCH_TEXT = "The platform may have it already"
 FACTS = (
     *("propertyType", "offerType", "numberOfRooms", "areaUsable", "areaRentable"),
     *("areaPropertyLand", "floor", "yearBuilt", "availabilityState", "availabilityStartAt"),
@@ -32,14 +34,20 @@ def overview_tab(row: Property, sync: dict[str, Any], now: datetime) -> dict[str
     Args:
         sync: those of the tab with the sync facts.
     """
-    waiting = [_waiting(*one) for one in row.problems]
-    differing = [(one["name"], tab_of(one["path"])) for one in sync["differences"]]
+    waiting = _to_match(row) + [_waiting(*one) for one in row.problems]
+    found = sync["differences"] if row.observed else []
+    differing = [(one["name"], tab_of(one["path"])) for one in found if not one["is_kept"]]
+    kept = [one["name"] for one in found if one["is_kept"]]
     return {
         "waiting": waiting[:MOST],
         "waiting_count": len(waiting),
         "waiting_more": len(waiting) - MOST,
+        "is_confirmed": bool(row.observed),
         "differing": differing[:NAMED],
+        "differing_count": len(differing),
         "differing_more": len(differing) - NAMED,
+        "kept": kept[:NAMED],
+        "kept_more": len(kept) - NAMED,
         "facts": [
             (label(path), shortened(in_one_line(path, value), LONGEST))
             for path in FACTS
@@ -50,13 +58,28 @@ def overview_tab(row: Property, sync: dict[str, Any], now: datetime) -> dict[str
     }
 
 
+def _to_match(row: Property) -> list[dict[str, Any]]:
+    """Return what waits if the platform may have the property already (I36)."""
+    if row.sync_state != SyncState.TO_MATCH:  # type: ignore[attr-defined] # annotated
+        return []
+    return [
+        {
+            "badge": state_badge(SyncState.TO_MATCH),
+            "name": "Match it",
+            "link": match_address(row.workspace_id),
+            "text": TO_MATCH_TEXT,
+        }
+    ]
+
+
 def _waiting(kind: str, path: str, problem: Any) -> dict[str, Any]:
     """Return one field that waits for a person, with the tab in which it is settled."""
     is_known = kind in SyncState.values  # a newer version may have stored another one
+    tab = tab_of(path) if path else ""
     return {
         "badge": state_badge(kind) if is_known else badge(kind, "warning"),
         "name": label(path) if path else "The property",
-        "tab": tab_of(path) if path else "",
+        "link": f"#{tab}" if tab else "",
         "text": problem_in_words(kind, problem) if path else explain(problem).sentence,
         "is_conflict": kind == ProblemKind.CONFLICT,
     }

@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines, unbroken
+from crm_sync.admin.ui.cells import EMPTY, link, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -28,7 +28,8 @@ from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
 from properties.admin.property.export_actions import EXPORTS, ExportActions
-from properties.admin.property.match_page import match_page
+from properties.admin.property.match_page import match_address, match_page
+from properties.admin.property.overview_tab import TO_MATCH_TEXT
 from properties.admin.property.owners_page import owners_page
 from properties.admin.property.property_filters import (
     LocalityFilter,
@@ -50,7 +51,7 @@ from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
-from properties.models.property import with_rules
+from properties.models.property import SyncState, with_rules
 from properties.models.search_column import search
 from properties.push.batches import read_now
 
@@ -179,7 +180,9 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
 
     @display(description="Waits for a person")
     def waiting(self, row: Property) -> SafeString | str:
-        """Show the first field that waits, and the number of the others."""
+        """Show the first field that waits, and the number of the others, or that it is matched."""
+        if row.sync_state == SyncState.TO_MATCH:  # type: ignore[attr-defined] # annotated
+            return link(match_address(row.workspace_id), TO_MATCH_TEXT)
         paths = sorted(row.blocked)
         if not paths:
             return EMPTY

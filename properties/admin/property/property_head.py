@@ -8,6 +8,7 @@ from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.hooks import HeadFact
 from crm_sync.text import counted
+from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
 from properties.domain import headline
 from properties.forms.input_values import choice_name
@@ -35,7 +36,8 @@ def property_head(row: Any, user: Any, now: datetime) -> dict[str, Any]:
             if part
         ],
         "state": state_badge(row.sync_state),
-        "since": moment(row.read_at, now),
+        "since": moment(row.read_at, now) if row.read_at else "",
+        "match": match_address(row.workspace_id) if row.sync_state == SyncState.TO_MATCH else "",
         "is_in_sync": row.sync_state == SyncState.IN_SYNC,
         "facts": _facts(row, user, now),
     }

@@ -104,6 +104,7 @@ def _differences(row: Property, to_send: set[str], ownership: Ownership) -> list
         difference = {
             "name": label(path),
             "path": path,
+            "is_kept": ownership(path) is Owner.NEVER,
             "ours": worded(path, ours.get(path)),
             "confirmed": worded(path, theirs.get(path)),
             "state": _leaf_state(row, path, ours.get(path), ownership, is_sent=path in to_send),

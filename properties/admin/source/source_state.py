@@ -18,7 +18,6 @@ WAITS, AWAY = "Waits for a person", "Stays away"
 REMEDIES = {
     FAILS: "Correct the address or the password, or ask the sender",
     NOT_IMPORTED: "Ask the sender; if nothing is wrong with it, fetch and take it all the same",
-    WAITS: "Look at what it would change, and import it",
     AWAY: "Ask the sender, or expect it later",
 }
 Standing = tuple[str, str, str]  # name, tone and reason
@@ -59,7 +58,9 @@ def state_badge(row: Any, now: datetime) -> SafeString:
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the sources that wait for a person; one query."""
+    """Return the sources that wait for a person; one query. Imports that wait are lines of
+    their own.
+    """
     rows = within(person, with_last_import(Source.objects.all()))
     named = rows.annotate(workspace_slug=F("workspace__slug")).order_by("-fetched_at", "-pk")
     found = [(row, standing(row, now)) for row in named]
@@ -69,7 +70,7 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 
 def _line(row: Any, one: Standing, now: datetime) -> Attention:
     name, tone, why = one
-    is_import = name in (NOT_IMPORTED, WAITS)
+    is_import = name == NOT_IMPORTED
     link = (
         page_at("properties.import", row.last_import)
         if is_import

@@ -152,6 +152,23 @@ def test_what_cannot_be_kept_is_said_and_changes_nothing(
     assert (Sender.objects.count(), fresh(row).state) == (0, State.PREVIEWED)
 
 
+def test_what_was_entered_is_shown_again_with_why_it_was_refused(looked_at, admin_client):
+    row = looked_at()
+    columns = {"Objekt-Nr.": "", "Titel": "titel", "PLZ": "address.postalCode", "Farbe": "title"}
+    page = say(admin_client, row, columns, sender="My agency", header_row="3")
+    text = page.content.decode()
+    assert (page.redirect_chain, page.status_code) == ([], 200)
+    assert "“titel” is none of our columns." in text
+    for number, value in enumerate(("", "titel", "address.postalCode", "title")):
+        assert f'name="column-{number}" value="{value}"' in text
+    states = [one["state"] for one in page.context["columns"]["rows"]]
+    assert states == ["set aside", "chosen", "proposed", "chosen"]
+    assert 'name="sender" maxlength="80" value="My agency"' in text
+    assert 'name="header_row" value="3"' in text
+    assert "This is what the import would do" not in text
+    assert "say below which column is which" in text
+
+
 def test_columns_of_an_import_that_waits_no_more_stay_as_they_are(looked_at, main):
     row = looked_at()
     Import.objects.update(state=State.CANCELLED, ended_at=timezone.now())
