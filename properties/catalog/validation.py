@@ -10,10 +10,10 @@ from functools import partial
 from crm_sync.platform import references
 from crm_sync.text import quoted
 from properties.catalog import parsing
-from properties.catalog.equality import is_empty
+from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
+from properties.catalog.lookup import FIELDS, READ_ONLY, find, leaf_of, members, required
 from properties.catalog.ranges import range_fault
 from properties.catalog.sendable_parts import UNKNOWN
 from properties.merge import MERGED
@@ -63,8 +63,11 @@ def new_faults(path: str, value: object, stored: object) -> list[FieldFault]:
     """Return the faults of a value that the stored one does not have already.
 
     A newer platform may hold words in a leaf that we do not know (A50); editing the member beside
-    such a word is no reason to refuse, and what cannot be said is dropped when it is sent.
+    such a word is no reason to refuse, and what cannot be said is dropped when it is sent. What
+    only the platform sets has no such beside: it may be said again, and neither set nor cleared.
     """
+    if path in READ_ONLY:
+        return [] if equal(path, value, stored) else [FieldFault(path, READ_ONLY_MESSAGE)]
     known = validate(path, stored)
     return [fault for fault in validate(path, value) if fault not in known]
 

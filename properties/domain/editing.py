@@ -20,6 +20,7 @@ from crm_sync.text import clean
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import (
+    READ_ONLY,
     UNKNOWN_NAMES,
     FieldFault,
     equal,
@@ -96,7 +97,7 @@ def edit(
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
         rules = ownership or owners.of(property_)
-        found = without_theirs(property_, faults(asked, before))
+        found = without_theirs(property_, asked, faults(asked, before))
         if found := found + owners.refused(property_, real, rules):
             raise Invalid(found)
         if not real:
@@ -165,12 +166,20 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
     return found
 
 
-def without_theirs(property_: Property, found: list[FieldFault]) -> list[FieldFault]:
-    """Return the faults that the platform's own values lack: its values are accepted (A50)."""
+def without_theirs(
+    property_: Property, changes: Leaves, found: list[FieldFault]
+) -> list[FieldFault]:
+    """Return the faults that the platform's own values lack: its values are accepted (A50).
+
+    In a leaf that only the platform sets, all values have one and the same fault. So only the very
+    value of the platform is accepted there.
+    """
     theirs = merge.leaves(property_.observed) if found else {}
-    paths = {leaf_of(fault.path) for fault in found} & theirs.keys()
-    known = [fault for path in paths for fault in validate(path, theirs[path])]
-    return [fault for fault in found if fault not in known]
+    paths = {leaf_of(fault.path) for fault in found}
+    same = {p for p in paths & READ_ONLY if equal(p, changes.get(p), theirs.get(p))}
+    others = (paths & theirs.keys()) - READ_ONLY
+    known = [fault for path in others for fault in validate(path, theirs[path])]
+    return [fault for fault in found if fault.path not in same and fault not in known]
 
 
 def create(

@@ -7,8 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from properties.domain.editing import Outdated, create, edit
-from properties.models import Change, Conflict, Property
+from properties.domain import bulk_edit
+from properties.domain.editing import Invalid, Outdated, create, due_now, edit
+from properties.domain.undo import undo
+from properties.models import Batch, Change, Conflict, Property
 from properties.models.change import Origin
 from tests.api import encoded, error, program
 from tests.crm_sync.admin_pages import make_workspace
@@ -97,6 +99,53 @@ def test_a_put_leaves_what_the_platform_sets_and_what_nobody_here_knows(erp, mai
     Property.objects.create(workspace=main, object_reference_id="MH-1", desired=known)
     answer = erp.call("PUT", "/properties/MH-1", {"title": "U"})
     assert answer.json()["desired"] == known | {"title": "U"}
+
+
+@pytest.fixture
+def pushed(workspace, box, drain_all):
+    """Return a program whose property the platform has, with an id and a room."""
+    erp = program(workspace)
+    erp.call("PUT", "/properties/MH-1", HOME)
+    drain_all()
+    row = Property.objects.get()
+    box.workspace.properties[row.platform_id]["rooms"] = [{"name": "Kitchen"}]
+    due_now(Property.objects.all())
+    drain_all()
+    return erp
+
+
+@pytest.mark.rule("2.4 Read-only; rule UNKNOWN")
+def test_what_only_the_platform_sets_is_neither_set_nor_cleared_once_it_is_there(pushed):
+    before = pushed.get("/properties/MH-1")
+    kept = {"id": before["platformId"], "rooms": [{"name": "Kitchen"}]}
+    assert before["desired"] == before["desired"] | kept
+    values = [("id", "5"), ("id", 5), ("id", [5]), ("id", None), ("id", ""), ("rooms", [])]
+    for name, value in [*values, ("rooms", None), ("rooms", "x"), ("rooms", [{"name": "Attic"}])]:
+        for method in ("PATCH", "PUT"):
+            refused = pushed.call(method, "/properties/MH-1", before["desired"] | {name: value})
+            assert error(refused) == (400, "invalid", [name]), (method, value)
+            (field,) = refused.json()["fields"]
+            assert field["message"] == "Only the platform can change this"
+    for method, body in (("PATCH", kept), ("PUT", before["desired"])):
+        same = pushed.call(method, "/properties/MH-1", body)
+        assert (same.status_code, same.json()) == (200, before)
+
+
+def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user):
+    row, by = Property.objects.get(), {"actor": admin_user, "now": timezone.now()}
+    kept, change = row.platform_id, Change(real_estate_property=row, path="id", old="5", new="6")
+    with pytest.raises(Invalid, match=r"^id: Only the platform can change this$"):
+        undo(change, seen=kept, **by)
+    batch = Batch.objects.create(kind=Batch.Kind.SET)
+    batch.properties.add(row)
+    bulk_edit.plan(batch, lambda _: {"id": "5"}, entered={}, now=by["now"])
+    (planned,) = batch.edits.all()
+    assert planned.refused == {"id": "Only the platform can change this"}
+    # A value that came past us is set right by that of the platform, and by no other.
+    Property.objects.update(desired=row.desired | {"id": "5"})
+    assert error(pushed.call("PATCH", "/properties/MH-1", {"id": "6"}))[2] == ["id"]
+    right = pushed.call("PATCH", "/properties/MH-1", {"id": kept})
+    assert (right.status_code, right.json()["desired"]["id"]) == (200, kept)
 
 
 @pytest.mark.parametrize(
