@@ -1,8 +1,8 @@
 """An edit: the only way to change what we want of a property (I1, I7).
 
-An edit is one UPDATE, on the condition that the row still has the revision that was read. If
-somebody else was faster, the edit is repeated on the new row. So a form, a feed and a worker
-cannot overwrite each other.
+An edit is one UPDATE, on the condition that the row still has the revision and the read of the
+platform that we know. If somebody else was faster, the edit is repeated on the new row. So a form,
+a feed and a worker cannot overwrite each other.
 """
 
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ def _write(
     # The edit of a person goes before rows that a feed or a check made due.
     first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
     with transaction.atomic():
-        done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
+        done = Property.objects.filter(**as_read(property_)).update(
             **with_derived(property_, {"desired": merge.changed(property_.desired, real)}),
             revision=property_.revision + 1,
             problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
@@ -144,6 +144,14 @@ def _write(
             field_history.close_conflicts(property_, {path: real[path] for path in over}, **by)
             field_history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
     return bool(done)
+
+
+def as_read(property_: Property) -> dict[str, Any]:
+    """Return the columns that a row has as long as nobody writes the document that was read.
+
+    A read of the platform may bring what only the platform sets, at the same revision.
+    """
+    return {"pk": property_.pk, "revision": property_.revision, "read_at": property_.read_at}
 
 
 def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:

@@ -148,6 +148,27 @@ def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user)
     assert (right.status_code, right.json()["desired"]["id"]) == (200, kept)
 
 
+def test_a_push_that_only_brings_what_the_platform_sets_leaves_the_etag(workspace, box, drain_all):
+    erp = program(workspace)
+    made = erp.call("PUT", "/properties/MH-1", HOME)
+    as_made = Property.objects.get()
+    drain_all()
+    row = Property.objects.get()
+    assert (row.revision, row.desired) == (1, as_made.desired | {"id": row.platform_id})
+    assert list(Change.objects.values_list("path", flat=True)) == [Change.CREATION]
+    # An edit that has read the property before the push does not take the id out again.
+    edit(as_made, {"title": "2"}, origin=Origin.ADMIN, now=timezone.now(), revision=1)
+    assert Property.objects.get().desired == row.desired | {"title": "2"}
+    late = erp.call("PATCH", "/properties/MH-1", {"title": "3"}, If_Match=made["ETag"])
+    assert error(late)[:2] == (412, "outdated")
+    # What the platform changes of our values raises it, as does a problem.
+    drain_all()
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    due_now(Property.objects.all())
+    drain_all()
+    assert (erp.call("GET", "/properties/MH-1")["ETag"]) == '"3"'
+
+
 @pytest.mark.parametrize(
     ("body", "paths"),
     [
