@@ -23,6 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MANY = 12  # values that a message can list and still be read
 CHOICE = ": choose one of "  # what follows are the values of an enum
+_MISSING = "This value is missing"
 READ_ONLY_MESSAGE = "Only the platform can change this"
 # What a person has to write, for each pattern of the catalog.
 PATTERNS = {
@@ -198,8 +199,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
     """Yield the faults of a list, a map or an object."""
     shape, name = (list, "a list") if field.kind.is_list else (dict, "an object")
     if not isinstance(value, shape):
-        if value not in ([], {}):
-            yield FieldFault(path, f"Write {name}")
+        yield FieldFault(path, f"Write {name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _item_faults(field, f"{path}[{index}]", item)
@@ -208,8 +208,9 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
     elif isinstance(value, dict):
         inside = _map_faults if field.kind is Kind.MAP else partial(_member_faults, field.path)
         found = list(inside(path, value))
-        if found and not is_empty(field.path, value):
-            yield from found
+        if found and is_empty(field.path, value):  # it may lack each value
+            found = [fault for fault in found if fault.message != _MISSING]
+        yield from found
 
 
 def _item_faults(field: Field, path: str, item: object) -> Iterator[FieldFault]:
@@ -243,7 +244,7 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
             yield FieldFault(f"{path}.{name}", message)
     for child in required(path):
         if value.get(child.name) in (None, ""):
-            yield FieldFault(f"{path}.{child.name}", "This value is missing")
+            yield FieldFault(f"{path}.{child.name}", _MISSING)
 
 
 def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:

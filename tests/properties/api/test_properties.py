@@ -101,6 +101,21 @@ def test_a_put_leaves_what_the_platform_sets_and_what_nobody_here_knows(erp, mai
     assert answer.json()["desired"] == known | {"title": "U"}
 
 
+def test_an_empty_container_is_one_of_the_right_kind(erp, main):
+    held = {
+        "conditions": ["REFURBISHED"],
+        "customFields": {"a": "b"},
+        "address": {"street": "Main street"},
+    }
+    create(main, "MH-1", held, origin=Origin.ADMIN, now=timezone.now())
+    wrong = {"conditions": {}, "customFields": [], "address": []}
+    for body, paths in ((wrong, list(wrong)), ({"address": {"geo": []}}, ["address.geo"])):
+        assert error(erp.call("PATCH", "/properties/MH-1", body)) == (400, "invalid", paths)
+    emptied = {"conditions": [], "customFields": {}, "address": {"geo": {}}}
+    said = erp.call("PATCH", "/properties/MH-1", emptied).json()
+    assert said["desired"] == emptied | {"objectReferenceId": "MH-1"}
+
+
 @pytest.fixture
 def pushed(workspace, box, drain_all):
     """Return a program whose property the platform has, with an id and a room."""
