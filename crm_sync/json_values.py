@@ -9,11 +9,15 @@ def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is not JSON, or it holds NaN, Infinity or a number too large for a float.
-            The message continues a sentence that begins with "This".
+        ValueError: it is not JSON in UTF-8, or it holds NaN, Infinity, a number too large for a
+            float or too long for Python. The message continues a sentence that begins with "This".
     """
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(
+            text, parse_constant=_no_constant, parse_float=_finite, parse_int=_readable
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError("is not UTF-8") from error
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
     except json.JSONDecodeError as error:
@@ -26,6 +30,13 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"holds {text[:40]}, which is too large")
     return number
+
+
+def _readable(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError("holds a number that is too long") from error
 
 
 def _no_constant(name: str) -> NoReturn:

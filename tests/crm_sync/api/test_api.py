@@ -1,5 +1,6 @@
 """What every call of the API has in common: tokens, scopes, limits, and one shape of errors."""
 
+import gzip
 import logging
 import re
 from datetime import timedelta
@@ -107,6 +108,21 @@ def test_each_error_has_the_one_shape(main):
     for answer, status, code in wrong:
         assert error(answer)[0] == status, answer.content
         assert answer.json()["code"].startswith(code), answer.content
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"a": ' + "9" * 5000 + "}", "The body holds a number that is too long."),
+        (b'{"a": "\xff"}', "The body is not UTF-8."),
+        (gzip.compress(b'{"a": 1}', mtime=0), "The body is not UTF-8."),
+        ("{'a': 1}", "The body is not JSON: the mistake is at line 1, column 2."),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused_in_plain_words(main, body, message):
+    answer = program(main).call("PUT", f"{LIST}/A", body)
+    assert error(answer) == (400, "parse_error", [])
+    assert answer.json()["message"] == message
 
 
 def test_a_body_is_bounded_whoever_sends_it(main, settings):
