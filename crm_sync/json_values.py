@@ -2,7 +2,10 @@
 
 import json
 import math
+from collections import Counter
 from typing import Any, NoReturn
+
+from crm_sync.text import quoted
 
 
 def read_json(text: str | bytes) -> Any:
@@ -10,11 +13,16 @@ def read_json(text: str | bytes) -> Any:
 
     Raises:
         ValueError: it is not JSON in UTF-8, or it holds NaN, Infinity, a number too large for a
-            float or too long for Python. The message continues a sentence that begins with "This".
+            float or too long for Python, or a name twice in one object. The message continues a
+            sentence that begins with "This".
     """
     try:
         return json.loads(
-            text, parse_constant=_no_constant, parse_float=_finite, parse_int=_readable
+            text,
+            object_pairs_hook=_once,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_readable,
         )
     except UnicodeDecodeError as error:
         raise ValueError("is not UTF-8") from error
@@ -23,6 +31,14 @@ def read_json(text: str | bytes) -> Any:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"is not JSON: the mistake is at {where}") from error
+
+
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        name = Counter(name for name, _ in members).most_common(1)[0][0]
+        raise ValueError(f"holds {quoted(name)} twice in one object")
+    return found
 
 
 def _finite(text: str) -> float:

@@ -116,6 +116,9 @@ def test_each_error_has_the_one_shape(main):
         ('{"a": ' + "9" * 5000 + "}", "The body holds a number that is too long."),
         (b'{"a": "\xff"}', "The body is not UTF-8."),
         (gzip.compress(b'{"a": 1}', mtime=0), "The body is not UTF-8."),
+        ('{"a": 1, "b": 2, "a": 3}', "The body holds “a” twice in one object."),
+        ('{"c": [{"b": 2, "b": 2}]}', "The body holds “b” twice in one object."),
+        (r'{"\ud800": 1, "\ud800": 2}', "The body holds “\ufffd” twice in one object."),
         ("{'a': 1}", "The body is not JSON: the mistake is at line 1, column 2."),
     ],
 )
