@@ -104,7 +104,7 @@ def _faults(path: str, value: object) -> Iterator[FieldFault]:
         return
     field = find(path)
     if field is None:
-        yield from _unstorable(path, value)
+        yield from text_faults(path, value)
     elif check := _CHECKS.get(field.path):
         if message := check(value):
             yield FieldFault(path, message)
@@ -115,19 +115,26 @@ def _faults(path: str, value: object) -> Iterator[FieldFault]:
         yield from _container_faults(field, path, value)
 
 
-def _unstorable(path: str, value: object) -> Iterator[FieldFault]:
-    """Yield the texts in a value of unknown shape that no database can keep."""
+def text_faults(
+    path: str, value: object, fault: Callable[[str], str | None] | None = None
+) -> Iterator[FieldFault]:
+    """Yield the faults of all texts in a value of unknown shape, also of names.
+
+    Args:
+        fault: a text to what is wrong with it; by default, what no database can keep.
+    """
+    find_fault = fault or _text_fault
     if isinstance(value, str):
-        message = _text_fault(value)
+        message = find_fault(value)
         if message:
             yield FieldFault(path, message)
     elif isinstance(value, dict):
         for name, member in value.items():
-            yield from _unstorable(path, name)
-            yield from _unstorable(f"{path}.{name}", member)
+            yield from text_faults(path, name, fault)
+            yield from text_faults(f"{path}.{name}", member, fault)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _unstorable(f"{path}[{index}]", item)
+            yield from text_faults(f"{path}[{index}]", item, fault)
 
 
 def _unread(field: Field, value: object) -> str | None:
@@ -238,7 +245,7 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
         if check is None:
             inner = f"{path}.{name}"
             if field is None and find(inner) is None:
-                yield from _unstorable(path, name)
+                yield from text_faults(path, name)
             yield from _faults(inner, member)
         elif member is not None and member != "" and (message := check(member)):
             yield FieldFault(f"{path}.{name}", message)
@@ -252,11 +259,11 @@ def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
     for name, member in value.items():
         if not name:
             yield FieldFault(path, "Give each entry a name")
-        yield from _unstorable(path, name)
+        yield from text_faults(path, name)
         if member is not None and not isinstance(member, str):
             yield FieldFault(f"{path}.{name}", "Write a text")
         else:
-            yield from _unstorable(f"{path}.{name}", member)
+            yield from text_faults(f"{path}.{name}", member)
 
 
 def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:

@@ -101,6 +101,33 @@ def test_a_put_leaves_what_the_platform_sets_and_what_nobody_here_knows(erp, mai
     assert answer.json()["desired"] == known | {"title": "U"}
 
 
+@pytest.mark.rule("S24")
+def test_a_text_that_no_database_keeps_is_refused_at_its_field_and_not_shortened(erp, main):
+    create(main, "MH-1", {"title": "T"}, origin=Origin.ADMIN, now=timezone.now())
+    null, half = (
+        "Null characters are not allowed.",
+        "Surrogate characters are not allowed: U+D800.",
+    )
+    body = {
+        "title": "a\0b",
+        "prices": {"rent": {"currency": "\ud800"}},
+        "localizations": [{"languageCode": "en", "title": "\0"}],
+        "new\ud800": [{"\0": 1}],
+    }
+    said = [
+        {"path": "title", "message": null},
+        {"path": "prices.rent.currency", "message": half},
+        {"path": "localizations[0].title", "message": null},
+        {"path": "new", "message": half},
+        {"path": "new[0]", "message": null},
+    ]
+    for method in ("PATCH", "PUT"):
+        for address in ("/properties/MH-1", "/properties/MH-2")[: 1 + (method == "PUT")]:
+            refused = erp.call(method, address, body)
+            assert (refused.status_code, refused.json()["fields"]) == (400, said)
+    assert Property.objects.get().desired == {"title": "T", "objectReferenceId": "MH-1"}
+
+
 def test_an_empty_container_is_one_of_the_right_kind(erp, main):
     held = {
         "conditions": ["REFURBISHED"],
