@@ -2,18 +2,30 @@
 
 import json
 import math
+from collections import Counter
 from typing import Any, NoReturn
+
+from crm_sync.text import quoted
 
 
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is not JSON, or it holds NaN, Infinity or a number too large for a float.
-            The message continues a sentence that begins with "This".
+        ValueError: it is not JSON in UTF-8, or it holds NaN, Infinity, a number too large for a
+            float or too long for Python, or a name twice in one object. The message continues a
+            sentence that begins with "This".
     """
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_readable,
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError("is not UTF-8") from error
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
     except json.JSONDecodeError as error:
@@ -21,11 +33,26 @@ def read_json(text: str | bytes) -> Any:
         raise ValueError(f"is not JSON: the mistake is at {where}") from error
 
 
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        name = Counter(name for name, _ in members).most_common(1)[0][0]
+        raise ValueError(f"holds {quoted(name)} twice in one object")
+    return found
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"holds {text[:40]}, which is too large")
     return number
+
+
+def _readable(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError("holds a number that is too long") from error
 
 
 def _no_constant(name: str) -> NoReturn:

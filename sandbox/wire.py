@@ -155,8 +155,12 @@ def discard_body(environ: Mapping[str, Any]) -> None:
 def parse_body(content: bytes) -> Document:
     """Return the JSON object of a body, or raise a 400. NaN and huge numbers are not JSON."""
     try:
-        value = json.loads(content, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(content, parse_constant=_no_number, parse_int=_readable)
+    except UnicodeDecodeError as error:
+        raise Refused(400, "the body is not valid JSON: it is not UTF-8") from error
+    except RecursionError as error:
+        raise Refused(400, "the body is not valid JSON: it is nested too deeply") from error
+    except ValueError as error:
         raise Refused(400, f"the body is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused(400, "the body must be a JSON object")
@@ -167,6 +171,13 @@ def parse_form(content: bytes) -> Document:
     """Return the fields of a form of the sandbox's own page. An empty field is null."""
     pairs = parse_query(content.decode("utf-8", "replace"))
     return {name: value or None for name, value in pairs.items()}
+
+
+def _readable(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError("it holds a number that is too long") from error
 
 
 def _no_number(word: str) -> float:

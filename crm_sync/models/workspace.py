@@ -126,7 +126,7 @@ class Workspace(Pausing):
     def clean(self) -> None:
         """Refuse a base address that must not get the token, and unreadable networks."""
         if fault := addresses.fault(self.base_url):
-            raise ValidationError({"base_url": f"{self.base_url} {fault}."})
+            raise ValidationError({"base_url": f"{addresses.shown(self.base_url)} {fault}."})
         if fault := callers.fault(self.callback_networks):
             raise ValidationError({"callback_sources": f"{fault}."})
         if self.callback_networks and settings.HTTPS and not settings.TRUSTED_PROXIES:
@@ -164,7 +164,7 @@ class Workspace(Pausing):
         """
         if fault := addresses.fault(self.base_url):
             how = f"change it by `manage.py add_workspace {self.slug}`"
-            raise AuthError(f"the base address {self.base_url} {fault}; {how}")
+            raise AuthError(f"the base address {addresses.shown(self.base_url)} {fault}; {how}")
         return Client(
             self.base_url,
             self.credentials,

@@ -33,12 +33,21 @@ def fault(address: str) -> str:
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_web = False
-    # It needs a host, and a path must fit behind it: no user, no query, no spaces.
-    if not is_web or len(address) > LONGEST or re.search(r"[\s?#@\\]|[^\x21-\x7e]", address):
+    if is_web and parts.username is not None:
+        return "holds a user name"
+    if is_web and "?" in address:
+        return "holds a query"
+    # It needs a host, and a path must fit behind it: no fragment, no spaces.
+    if not is_web or len(address) > LONGEST or re.search(r"[\s#@\\]|[^\x21-\x7e]", address):
         return "is not an http(s) address"
     if parts.scheme == "http" and not is_local(parts.hostname or ""):
         return "would send the token unencrypted: it must begin with https://"
     return ""
+
+
+def shown(address: str) -> str:
+    """Return an address for a message, without a user, a password and a query (S5)."""
+    return re.sub(r"(?s)\?.*", "?…", re.sub(r"(?s)^(\w+:/*)?.*@", r"\1…@", address))
 
 
 def resolved(address: str, base_url: str) -> str:

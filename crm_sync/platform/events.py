@@ -195,8 +195,12 @@ def parse_document(body: bytes) -> dict[str, Any]:
         raise NotUnderstood("the JSON is nested too deeply", Fault.TOO_DEEP) from None
     except UnicodeDecodeError:
         raise NotUnderstood("not JSON: the bytes are not UTF-8", Fault.NOT_UTF8) from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise NotUnderstood(f"not JSON: {error}", Fault.NOT_JSON) from None
+    except ValueError:  # what Python says of it names its own settings
+        raise NotUnderstood(
+            "not JSON: it holds a number that is too long", Fault.NOT_JSON
+        ) from None
     if not isinstance(document, dict):
         name = JSON_NAMES[type(document)]
         said = f"a JSON {name} where an object belongs"

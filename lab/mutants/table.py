@@ -1569,7 +1569,7 @@ MUTANTS = (
         "a link writes over what changed in between (I36)",
         "properties/pull/linking.py",
         "_link",
-        "Property.objects.filter(UNFED, pk=there.pk, revision=there.revision)",
+        "Property.objects.filter(UNFED, **as_read(there))",
         "Property.objects.filter(UNFED, pk=there.pk)",
         (LINKING,),
     ),

@@ -3,10 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import CharField
+
+from crm_sync.text import clean, holds_nothing_unstorable
 from properties import merge
-from properties.catalog import MERGED, READ_ONLY, FieldFault, find, leaf_of
+from properties.catalog import MERGED, READ_ONLY, FieldFault, find, leaf_of, text_faults
 from properties.domain.editing import REFERENCE
 from properties.merge import Document, Leaves
+
+_TEXT = CharField(allow_blank=True)  # what every other body checks a text with
 
 
 class Misshapen(Exception):
@@ -24,9 +30,11 @@ def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves
     that they have; every other field is replaced as a whole.
 
     Raises:
-        Misshapen: a name is a path, a merged object is not an object, or the reference another one.
+        Misshapen: a name is a path, a merged object is not an object, the reference another one, or
+            a text cannot be stored.
     """
-    faults = [fault for name in body if (fault := _fault(name, body[name], reference))]
+    faults = _unstorable(body)
+    faults += [fault for name in body if (fault := _fault(name, body[name], reference))]
     if faults:
         raise Misshapen(faults)
     changes: Leaves = {}
@@ -67,6 +75,26 @@ def replaced(
 def _is_ours(path: str) -> bool:
     field = find(path)
     return field is not None and path != REFERENCE and leaf_of(path) not in READ_ONLY
+
+
+def _unstorable(body: Mapping[str, Any]) -> list[FieldFault]:
+    """Return the texts and names that no database keeps."""
+    if holds_nothing_unstorable(body):
+        return []
+    return [
+        FieldFault(clean(fault.path)[0], fault.message)
+        for name, value in body.items()
+        for text in (name, value)
+        for fault in text_faults(name, text, _text_fault)
+    ]
+
+
+def _text_fault(text: str) -> str | None:
+    try:
+        _TEXT.run_validation(text)
+    except ValidationError as error:
+        return " ".join(str(said) for said in error.detail)
+    return None
 
 
 def _fault(name: str, value: object, reference: str) -> FieldFault | None:

@@ -35,6 +35,7 @@ from properties.catalog.validation import (
     FieldFault,
     misplaced,
     new_faults,
+    text_faults,
     validate,
     validate_document,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "new_faults",
     "range_of",
     "sendable",
+    "text_faults",
     "validate",
     "validate_document",
     "within_limit",

@@ -10,10 +10,10 @@ from functools import partial
 from crm_sync.platform import references
 from crm_sync.text import quoted
 from properties.catalog import parsing
-from properties.catalog.equality import is_empty
+from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
+from properties.catalog.lookup import FIELDS, READ_ONLY, find, leaf_of, members, required
 from properties.catalog.ranges import range_fault
 from properties.catalog.sendable_parts import UNKNOWN
 from properties.merge import MERGED
@@ -23,6 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MANY = 12  # values that a message can list and still be read
 CHOICE = ": choose one of "  # what follows are the values of an enum
+_MISSING = "This value is missing"
 READ_ONLY_MESSAGE = "Only the platform can change this"
 # What a person has to write, for each pattern of the catalog.
 PATTERNS = {
@@ -63,8 +64,11 @@ def new_faults(path: str, value: object, stored: object) -> list[FieldFault]:
     """Return the faults of a value that the stored one does not have already.
 
     A newer platform may hold words in a leaf that we do not know (A50); editing the member beside
-    such a word is no reason to refuse, and what cannot be said is dropped when it is sent.
+    such a word is no reason to refuse, and what cannot be said is dropped when it is sent. What
+    only the platform sets has no such beside: it may be said again, and neither set nor cleared.
     """
+    if path in READ_ONLY:
+        return [] if equal(path, value, stored) else [FieldFault(path, READ_ONLY_MESSAGE)]
     known = validate(path, stored)
     return [fault for fault in validate(path, value) if fault not in known]
 
@@ -100,7 +104,7 @@ def _faults(path: str, value: object) -> Iterator[FieldFault]:
         return
     field = find(path)
     if field is None:
-        yield from _unstorable(path, value)
+        yield from text_faults(path, value)
     elif check := _CHECKS.get(field.path):
         if message := check(value):
             yield FieldFault(path, message)
@@ -111,19 +115,26 @@ def _faults(path: str, value: object) -> Iterator[FieldFault]:
         yield from _container_faults(field, path, value)
 
 
-def _unstorable(path: str, value: object) -> Iterator[FieldFault]:
-    """Yield the texts in a value of unknown shape that no database can keep."""
+def text_faults(
+    path: str, value: object, fault: Callable[[str], str | None] | None = None
+) -> Iterator[FieldFault]:
+    """Yield the faults of all texts in a value of unknown shape, also of names.
+
+    Args:
+        fault: a text to what is wrong with it; by default, what no database can keep.
+    """
+    find_fault = fault or _text_fault
     if isinstance(value, str):
-        message = _text_fault(value)
+        message = find_fault(value)
         if message:
             yield FieldFault(path, message)
     elif isinstance(value, dict):
         for name, member in value.items():
-            yield from _unstorable(path, name)
-            yield from _unstorable(f"{path}.{name}", member)
+            yield from text_faults(path, name, fault)
+            yield from text_faults(f"{path}.{name}", member, fault)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _unstorable(f"{path}[{index}]", item)
+            yield from text_faults(f"{path}[{index}]", item, fault)
 
 
 def _unread(field: Field, value: object) -> str | None:
@@ -195,8 +206,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
     """Yield the faults of a list, a map or an object."""
     shape, name = (list, "a list") if field.kind.is_list else (dict, "an object")
     if not isinstance(value, shape):
-        if value not in ([], {}):
-            yield FieldFault(path, f"Write {name}")
+        yield FieldFault(path, f"Write {name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _item_faults(field, f"{path}[{index}]", item)
@@ -205,8 +215,9 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
     elif isinstance(value, dict):
         inside = _map_faults if field.kind is Kind.MAP else partial(_member_faults, field.path)
         found = list(inside(path, value))
-        if found and not is_empty(field.path, value):
-            yield from found
+        if found and is_empty(field.path, value):  # it may lack each value
+            found = [fault for fault in found if fault.message != _MISSING]
+        yield from found
 
 
 def _item_faults(field: Field, path: str, item: object) -> Iterator[FieldFault]:
@@ -234,13 +245,13 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
         if check is None:
             inner = f"{path}.{name}"
             if field is None and find(inner) is None:
-                yield from _unstorable(path, name)
+                yield from text_faults(path, name)
             yield from _faults(inner, member)
         elif member is not None and member != "" and (message := check(member)):
             yield FieldFault(f"{path}.{name}", message)
     for child in required(path):
         if value.get(child.name) in (None, ""):
-            yield FieldFault(f"{path}.{child.name}", "This value is missing")
+            yield FieldFault(f"{path}.{child.name}", _MISSING)
 
 
 def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
@@ -248,11 +259,11 @@ def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
     for name, member in value.items():
         if not name:
             yield FieldFault(path, "Give each entry a name")
-        yield from _unstorable(path, name)
+        yield from text_faults(path, name)
         if member is not None and not isinstance(member, str):
             yield FieldFault(f"{path}.{name}", "Write a text")
         else:
-            yield from _unstorable(f"{path}.{name}", member)
+            yield from text_faults(f"{path}.{name}", member)
 
 
 def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:

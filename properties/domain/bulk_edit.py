@@ -96,7 +96,7 @@ def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
         if equal(leaf, value, old):
             one.same.append(leaf)
         elif found := (
-            without_theirs(row, faults({leaf: value}, before))
+            without_theirs(row, {leaf: value}, faults({leaf: value}, before))
             + owners.refused(row, {leaf: value}, ownership)
         ):
             one.refused[leaf] = reasons(leaf, found)

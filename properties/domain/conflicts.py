@@ -78,7 +78,7 @@ def next_call(row: Property, answers: Collection[Resolution]) -> NextCall:
     before = merge.leaves(row.desired)
     edits = {one.conflict.path: one.value for one in answers if one.changes_ours}
     faults = {
-        path: without_theirs(row, new_faults(path, value, before.get(path)))
+        path: without_theirs(row, edits, new_faults(path, value, before.get(path)))
         for path, value in edits.items()
     }
     taken = {path: value for path, value in edits.items() if not faults[path]}

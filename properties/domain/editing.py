@@ -1,8 +1,8 @@
 """An edit: the only way to change what we want of a property (I1, I7).
 
-An edit is one UPDATE, on the condition that the row still has the revision that was read. If
-somebody else was faster, the edit is repeated on the new row. So a form, a feed and a worker
-cannot overwrite each other.
+An edit is one UPDATE, on the condition that the row still has the revision and the read of the
+platform that we know. If somebody else was faster, the edit is repeated on the new row. So a form,
+a feed and a worker cannot overwrite each other.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from crm_sync.text import clean
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import (
+    READ_ONLY,
     UNKNOWN_NAMES,
     FieldFault,
     equal,
@@ -96,7 +97,7 @@ def edit(
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
         rules = ownership or owners.of(property_)
-        found = without_theirs(property_, faults(asked, before))
+        found = without_theirs(property_, asked, faults(asked, before))
         if found := found + owners.refused(property_, real, rules):
             raise Invalid(found)
         if not real:
@@ -130,7 +131,7 @@ def _write(
     # The edit of a person goes before rows that a feed or a check made due.
     first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
     with transaction.atomic():
-        done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
+        done = Property.objects.filter(**as_read(property_)).update(
             **with_derived(property_, {"desired": merge.changed(property_.desired, real)}),
             revision=property_.revision + 1,
             problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
@@ -143,6 +144,14 @@ def _write(
             field_history.close_conflicts(property_, {path: real[path] for path in over}, **by)
             field_history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
     return bool(done)
+
+
+def as_read(property_: Property) -> dict[str, Any]:
+    """Return the columns that a row has as long as nobody writes the document that was read.
+
+    A read of the platform may bring what only the platform sets, at the same revision.
+    """
+    return {"pk": property_.pk, "revision": property_.revision, "read_at": property_.read_at}
 
 
 def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
@@ -165,12 +174,20 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
     return found
 
 
-def without_theirs(property_: Property, found: list[FieldFault]) -> list[FieldFault]:
-    """Return the faults that the platform's own values lack: its values are accepted (A50)."""
+def without_theirs(
+    property_: Property, changes: Leaves, found: list[FieldFault]
+) -> list[FieldFault]:
+    """Return the faults that the platform's own values lack: its values are accepted (A50).
+
+    In a leaf that only the platform sets, all values have one and the same fault. So only the very
+    value of the platform is accepted there.
+    """
     theirs = merge.leaves(property_.observed) if found else {}
-    paths = {leaf_of(fault.path) for fault in found} & theirs.keys()
-    known = [fault for path in paths for fault in validate(path, theirs[path])]
-    return [fault for fault in found if fault not in known]
+    paths = {leaf_of(fault.path) for fault in found}
+    same = {p for p in paths & READ_ONLY if equal(p, changes.get(p), theirs.get(p))}
+    others = (paths & theirs.keys()) - READ_ONLY
+    known = [fault for path in others for fault in validate(path, theirs[path])]
+    return [fault for fault in found if fault.path not in same and fault not in known]
 
 
 def create(

@@ -24,7 +24,7 @@ from properties import merge
 from properties.catalog import READ_ONLY, equal
 from properties.domain import candidates, field_history, owners
 from properties.domain.candidates import only_here, only_there
-from properties.domain.editing import QUEUE, REFERENCE
+from properties.domain.editing import QUEUE, REFERENCE, as_read
 from properties.models import BatchEdit, Change, Property
 from properties.models.change import Cause, Origin
 from properties.models.property import UNFED, with_derived
@@ -121,7 +121,7 @@ def _link(here: Property, there: Property, by: Linking) -> None:
         **{name: getattr(here, name) for name in FEED_MEMORY},
         "leftover": {**there.leftover, **here.leftover},
     }
-    mine = Property.objects.filter(UNFED, pk=there.pk, revision=there.revision)
+    mine = Property.objects.filter(UNFED, **as_read(there))
     if not mine.update(**with_derived(there, columns), revision=revision + 1):
         raise _Lost
     there.revision = revision

@@ -177,7 +177,17 @@ def _with_free_key(row: Property, columns: Columns) -> Columns:
 
 
 def _with_revision(row: Property, columns: Columns) -> Columns:
-    """Increment the revision if a form that was opened before could overwrite these columns."""
-    if "desired" in columns or columns.get("problem", row.problem) != row.problem:
-        return columns | {"revision": row.revision + 1}
-    return columns
+    """Increment the revision if a form that was opened before could overwrite these columns.
+
+    No form has what only the platform sets, and an edit needs the read that brought it.
+    """
+    is_same = merge.same_json(
+        _editable(columns.get("desired", row.desired)), _editable(row.desired)
+    )
+    if is_same and columns.get("problem", row.problem) == row.problem:
+        return columns
+    return columns | {"revision": row.revision + 1}
+
+
+def _editable(document: merge.Document) -> merge.Document:
+    return {name: value for name, value in document.items() if name not in READ_ONLY}

@@ -7,10 +7,11 @@ import sys
 from io import StringIO
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import ErrorKind, Problem
+from crm_sync.platform.errors import AuthError, ErrorKind, Problem
 from crm_sync.platform.problems import explain
 from sandbox.interface.switches import SWITCHES
 from tests.conftest import PLATFORM, TOKEN
@@ -111,8 +112,6 @@ ADDRESSES = [
     "http://x.test:99999",
     "http://x.test:0",
     "http://x .test",
-    "http://user:password@x.test",
-    "http://x.test/?a=1",
     "http://x.test/#a",
     "http://x.test/" + "a" * 500,
 ]
@@ -124,6 +123,29 @@ def test_a_bad_address_ends_with_2_and_writes_nothing(address, check):
     code, line = failure(*add(*TOKEN_WORDS, *check, base_url=address))
     assert (code, line) == (USAGE, f"--base-url {address.rstrip('/')!r} is not an http(s) address")
     assert not Workspace.objects.exists()
+
+
+@pytest.mark.rule("S5")
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("https://u:hidden@x.test", "'https://…@x.test' holds a user name"),
+        ("https://hidden@x.test/v1", "'https://…@x.test/v1' holds a user name"),
+        ("http://u:hid@den@x.test?hidden", "'http://…@x.test?…' holds a user name"),
+        ("https://x.test/v1?token=hidden", "'https://x.test/v1?…' holds a query"),
+        ("https://u:hidden?@x.test", "'https://…@x.test' is not an http(s) address"),
+        ("ftp://u:hidden@x.test", "'ftp://…@x.test' is not an http(s) address"),
+        ("https://u:hidden@x.test:99999", "'https://…@x.test:99999' is not an http(s) address"),
+    ],
+)
+def test_an_address_with_a_password_ends_with_2_and_no_line_shows_it(address, line):
+    assert failure(*add(*TOKEN_WORDS, base_url=address)) == (USAGE, f"--base-url {line}")
+    with pytest.raises(ValidationError) as refused:
+        Workspace(slug="main", base_url=address, fixed_token="canary").clean()
+    assert "hidden" not in str(refused.value)
+    with pytest.raises(AuthError) as unsent:
+        Workspace(slug="main", base_url=address, fixed_token="canary").client()
+    assert "hidden" not in str(unsent.value)
 
 
 @pytest.mark.parametrize("slug", ["a b", "ü", "a/b", ""])

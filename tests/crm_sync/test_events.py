@@ -285,7 +285,9 @@ def test_a_deeply_nested_member_is_not_understood_wherever_it_stands(depth):
 
 def test_odd_numbers_texts_and_keys_are_read_or_not_understood():
     text = json.dumps(BOOKED)
-    assert reason(text.replace('"12"', "9" * 5_000).encode()).startswith("not JSON: ")
+    assert reason(text.replace('"12"', "9" * 5_000).encode()) == (
+        "not JSON: it holds a number that is too long"
+    )
     assert parse(text.replace('"12"', "9" * 255).encode()).text("orderId") == "9" * 255
     assert parse(text.replace('"12"', "NaN").encode()).text("orderId") == "nan"
     assert parse(text.replace('"12"', "-Infinity").encode()).text("orderId") == "-inf"

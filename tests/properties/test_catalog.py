@@ -313,6 +313,9 @@ def test_what_travels_would_travel_again_unchanged(path, value):
             "propertyCategories[1]: UNKNOWN cannot be sent: leave it out",
         ),
         ("propertyCategories", "VILLA", "propertyCategories: Write a list"),
+        ("propertyCategories", {}, "propertyCategories: Write a list"),
+        ("customFields", [], "customFields: Write an object"),
+        ("address", {"geo": []}, "address.geo: Write an object"),
         ("floor", 1.5, "floor: Write a whole number"),
         (
             "address",

@@ -10,7 +10,9 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.timezone import now
 
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, hold
+from crm_sync.models.hold import HoldCause
+from crm_sync.platform.work_kind import WorkKind
 from properties.domain.editing import create, edit
 from properties.models import Change, Property
 from tests.conftest import PLATFORM
@@ -138,6 +140,31 @@ def test_push_shows_the_exact_bodies_without_sending_them(box, workspace, capsys
         row.desired["title"] for row in Property.objects.order_by("pk")
     ]
     assert not box.calls
+
+
+@pytest.mark.rule("I34")
+@pytest.mark.parametrize("cause", HoldCause)
+def test_the_plan_has_what_is_held_and_says_by_whom_and_why(
+    box, workspace, capsys, drain_all, cause
+):
+    run(capsys, "import_properties", "main", JSON)
+    why = {"kinds": [WorkKind.PUSHES], "reason": "a new stock", "program": "Anna", "cause": cause}
+    hold.pause(workspace.pk, now=now(), **why)
+    drain_all()
+    assert Property.objects.filter(due_at__gt=now(), wait_reason="HELD").count() == 4
+    box.calls.clear()
+    _, _, said = run(capsys, "push_properties", "main")
+    because = {
+        HoldCause.PERSON: "held by Anna: a new stock",
+        HoldCause.WATCH_ONLY: "watch only: nobody has seen the first plan and said go",
+    }[cause]
+    assert f"Changes of main are {because}. Nothing was sent." in said
+    code, out, _ = run(capsys, "push_properties", "main", "--dry-run")
+    *plan, held = out.splitlines()
+    assert (code, held, len(plan)) == (0, said, 4)
+    assert all(": POST {" in line for line in plan)
+    _, out, _ = run(capsys, "push_properties", "main", "--dry-run", "--json")
+    assert (json.loads(out)["held"], list(box.calls)) == (said, [])
 
 
 def test_push_by_reference_pushes_that_one_even_if_nothing_is_due(box, workspace, capsys):

@@ -354,6 +354,16 @@ def test_what_cannot_be_exported_says_why_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_cannot_be_written_is_named_as_the_person_named_it(stock, capsys, tmp_path):
+    path = tmp_path / "nowhere" / "all.csv"
+    code, out, error = run(capsys, "export_properties", "main", path)
+    assert (code, out, error) == (
+        1,
+        "",
+        f"{path}: cannot be written: No such file or directory; nothing was exported",
+    )
+
+
 def test_an_export_that_fails_leaves_the_older_file_alone(stock, capsys, tmp_path, monkeypatch):
     path = tmp_path / "all.xlsx"
     path.write_text("older")

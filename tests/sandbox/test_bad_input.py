@@ -117,3 +117,18 @@ def test_a_body_that_does_not_come_is_refused(box, stream, length, status):
     content = b"".join(box(environ, lambda *answer: seen.append(answer)))
     assert seen[0][0].startswith(status)
     assert json.loads(content)["status"] == int(status)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"title": ' + b"9" * 5_000 + b"}", "it holds a number that is too long"),
+        (b'{"title": "\xff"}', "it is not UTF-8"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"floor": NaN}', "NaN is not a JSON number"),
+    ],
+)
+def test_a_body_that_is_no_json_is_refused_in_plain_words(client, body, reason):
+    answer = client.patch(ONE, data=body, headers={"Content-Type": "application/json"})
+    assert refusal(answer) == (400, [])
+    assert answer.json()["message"] == f"the body is not valid JSON: {reason}"

@@ -39,7 +39,9 @@ class Command(SyncCommand):
         report = ExportReport()
         try:
             _write(path, properties, report)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            self.fail(f"{path}: cannot be written: {error.strerror}; nothing was exported")
+        except ValueError as error:
             self.fail(f"{path.name}: {error}; nothing was exported")
         self.emit(report.document(path), report.lines(path), as_json=options["json"])
         if report.left_out:

@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import OnHold
+from crm_sync.platform.problems import explain
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases, turn
 from crm_sync.work.leases import Claim, LeaseLost
@@ -20,6 +22,7 @@ from properties.domain import owners
 from properties.domain.difference import planned
 from properties.merge import document
 from properties.models import Property
+from properties.models.property import WaitReason
 from properties.push.plan import PushOutcome
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
@@ -53,9 +56,12 @@ class Command(SyncCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Push, and print a line for each property. The exit code is 3 if some failed or wait."""
         workspace = self.workspace(options["slug"])
-        rows = self._rows(workspace, options["reference"])
+        due = Q(due_at__lte=timezone.now())
+        if options["dry_run"]:  # a worker puts off what is held
+            due |= Q(due_at__isnull=False, wait_reason=WaitReason.HELD)
+        rows = self._rows(workspace, options["reference"], due)
         if options["dry_run"]:
-            self._plan(rows, as_json=options["json"])
+            self._plan(rows, _held(workspace), as_json=options["json"])
             return
         workspace.refuse_held(WorkKind.PUSHES)
         if options["reference"]:
@@ -70,10 +76,10 @@ class Command(SyncCommand):
             bad = sum(row["outcome"] not in GOOD for row in done)
             self.fail(f"{bad} of {len(done)} properties did not get through", code)
 
-    def _rows(self, workspace: Workspace, references: list[str]) -> Any:
+    def _rows(self, workspace: Workspace, references: list[str], due: Q) -> Any:
         mine = Property.objects.filter(workspace=workspace)
         if not references:
-            return mine.filter(due_at__lte=timezone.now())
+            return mine.filter(due)
         found = mine.filter(object_reference_id__in=references)
         unknown = set(references) - set(found.values_list("object_reference_id", flat=True))
         if unknown:
@@ -95,14 +101,24 @@ class Command(SyncCommand):
                 "problem": row.problem,
             }
 
-    def _plan(self, rows: Any, *, as_json: bool) -> None:
+    def _plan(self, rows: Any, held: str, *, as_json: bool) -> None:
         plan = [
             {"reference": str(row), "call": call, "body": document(parts)}
             for row in rows.with_rules().order_by("due_at", "pk")
             for call, parts in [planned(row, owners.of(row))]
         ]
         lines = [f"{step['reference']}: {step['call']} {_json(step['body'])}" for step in plan]
-        self.emit({"plan": plan}, lines or ["nothing is due"], as_json=as_json)
+        lines = (lines or ["nothing is due"]) + ([held] if held else [])
+        self.emit({"plan": plan, "held": held}, lines, as_json=as_json)
+
+
+def _held(workspace: Workspace) -> str:
+    """Return who holds the changes and why, as a push says it; "" if nobody does."""
+    try:
+        workspace.refuse_held(WorkKind.PUSHES)
+    except OnHold as hold:
+        return str(explain(hold, is_repeated=False))
+    return ""
 
 
 def _json(body: Any) -> str:

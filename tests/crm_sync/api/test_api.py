@@ -1,5 +1,6 @@
 """What every call of the API has in common: tokens, scopes, limits, and one shape of errors."""
 
+import gzip
 import logging
 import re
 from datetime import timedelta
@@ -125,6 +126,24 @@ def test_a_refused_method_names_those_that_are_taken(main, path, allowed, method
     headers = {"Authorization": f"Bearer {token}"}
     answer = Client().generic(method, f"/api/v1{path}", headers=headers)
     assert (answer.status_code, answer["Allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"a": ' + "9" * 5000 + "}", "The body holds a number that is too long."),
+        (b'{"a": "\xff"}', "The body is not UTF-8."),
+        (gzip.compress(b'{"a": 1}', mtime=0), "The body is not UTF-8."),
+        ('{"a": 1, "b": 2, "a": 3}', "The body holds “a” twice in one object."),
+        ('{"c": [{"b": 2, "b": 2}]}', "The body holds “b” twice in one object."),
+        (r'{"\ud800": 1, "\ud800": 2}', "The body holds “\ufffd” twice in one object."),
+        ("{'a': 1}", "The body is not JSON: the mistake is at line 1, column 2."),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused_in_plain_words(main, body, message):
+    answer = program(main).call("PUT", f"{LIST}/A", body)
+    assert error(answer) == (400, "parse_error", [])
+    assert answer.json()["message"] == message
 
 
 def test_a_body_is_bounded_whoever_sends_it(main, settings):

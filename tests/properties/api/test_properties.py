@@ -7,8 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from properties.domain.editing import Outdated, create, edit
-from properties.models import Change, Conflict, Property
+from properties.domain import bulk_edit
+from properties.domain.editing import Invalid, Outdated, create, due_now, edit
+from properties.domain.undo import undo
+from properties.models import Batch, Change, Conflict, Property
 from properties.models.change import Origin
 from tests.api import encoded, error, program
 from tests.crm_sync.admin_pages import make_workspace
@@ -97,6 +99,116 @@ def test_a_put_leaves_what_the_platform_sets_and_what_nobody_here_knows(erp, mai
     Property.objects.create(workspace=main, object_reference_id="MH-1", desired=known)
     answer = erp.call("PUT", "/properties/MH-1", {"title": "U"})
     assert answer.json()["desired"] == known | {"title": "U"}
+
+
+@pytest.mark.rule("S24")
+def test_a_text_that_no_database_keeps_is_refused_at_its_field_and_not_shortened(erp, main):
+    create(main, "MH-1", {"title": "T"}, origin=Origin.ADMIN, now=timezone.now())
+    null, half = (
+        "Null characters are not allowed.",
+        "Surrogate characters are not allowed: U+D800.",
+    )
+    body = {
+        "title": "a\0b",
+        "prices": {"rent": {"currency": "\ud800"}},
+        "localizations": [{"languageCode": "en", "title": "\0"}],
+        "new\ud800": [{"\0": 1}],
+    }
+    said = [
+        {"path": "title", "message": null},
+        {"path": "prices.rent.currency", "message": half},
+        {"path": "localizations[0].title", "message": null},
+        {"path": "new", "message": half},
+        {"path": "new[0]", "message": null},
+    ]
+    for method in ("PATCH", "PUT"):
+        for address in ("/properties/MH-1", "/properties/MH-2")[: 1 + (method == "PUT")]:
+            refused = erp.call(method, address, body)
+            assert (refused.status_code, refused.json()["fields"]) == (400, said)
+    assert Property.objects.get().desired == {"title": "T", "objectReferenceId": "MH-1"}
+
+
+def test_an_empty_container_is_one_of_the_right_kind(erp, main):
+    held = {
+        "conditions": ["REFURBISHED"],
+        "customFields": {"a": "b"},
+        "address": {"street": "Main street"},
+    }
+    create(main, "MH-1", held, origin=Origin.ADMIN, now=timezone.now())
+    wrong = {"conditions": {}, "customFields": [], "address": []}
+    for body, paths in ((wrong, list(wrong)), ({"address": {"geo": []}}, ["address.geo"])):
+        assert error(erp.call("PATCH", "/properties/MH-1", body)) == (400, "invalid", paths)
+    emptied = {"conditions": [], "customFields": {}, "address": {"geo": {}}}
+    said = erp.call("PATCH", "/properties/MH-1", emptied).json()
+    assert said["desired"] == emptied | {"objectReferenceId": "MH-1"}
+
+
+@pytest.fixture
+def pushed(workspace, box, drain_all):
+    """Return a program whose property the platform has, with an id and a room."""
+    erp = program(workspace)
+    erp.call("PUT", "/properties/MH-1", HOME)
+    drain_all()
+    row = Property.objects.get()
+    box.workspace.properties[row.platform_id]["rooms"] = [{"name": "Kitchen"}]
+    due_now(Property.objects.all())
+    drain_all()
+    return erp
+
+
+@pytest.mark.rule("2.4 Read-only; rule UNKNOWN")
+def test_what_only_the_platform_sets_is_neither_set_nor_cleared_once_it_is_there(pushed):
+    before = pushed.get("/properties/MH-1")
+    kept = {"id": before["platformId"], "rooms": [{"name": "Kitchen"}]}
+    assert before["desired"] == before["desired"] | kept
+    values = [("id", "5"), ("id", 5), ("id", [5]), ("id", None), ("id", ""), ("rooms", [])]
+    for name, value in [*values, ("rooms", None), ("rooms", "x"), ("rooms", [{"name": "Attic"}])]:
+        for method in ("PATCH", "PUT"):
+            refused = pushed.call(method, "/properties/MH-1", before["desired"] | {name: value})
+            assert error(refused) == (400, "invalid", [name]), (method, value)
+            (field,) = refused.json()["fields"]
+            assert field["message"] == "Only the platform can change this"
+    for method, body in (("PATCH", kept), ("PUT", before["desired"])):
+        same = pushed.call(method, "/properties/MH-1", body)
+        assert (same.status_code, same.json()) == (200, before)
+
+
+def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user):
+    row, by = Property.objects.get(), {"actor": admin_user, "now": timezone.now()}
+    kept, change = row.platform_id, Change(real_estate_property=row, path="id", old="5", new="6")
+    with pytest.raises(Invalid, match=r"^id: Only the platform can change this$"):
+        undo(change, seen=kept, **by)
+    batch = Batch.objects.create(kind=Batch.Kind.SET)
+    batch.properties.add(row)
+    bulk_edit.plan(batch, lambda _: {"id": "5"}, entered={}, now=by["now"])
+    (planned,) = batch.edits.all()
+    assert planned.refused == {"id": "Only the platform can change this"}
+    # A value that came past us is set right by that of the platform, and by no other.
+    Property.objects.update(desired=row.desired | {"id": "5"})
+    assert error(pushed.call("PATCH", "/properties/MH-1", {"id": "6"}))[2] == ["id"]
+    right = pushed.call("PATCH", "/properties/MH-1", {"id": kept})
+    assert (right.status_code, right.json()["desired"]["id"]) == (200, kept)
+
+
+def test_a_push_that_only_brings_what_the_platform_sets_leaves_the_etag(workspace, box, drain_all):
+    erp = program(workspace)
+    made = erp.call("PUT", "/properties/MH-1", HOME)
+    as_made = Property.objects.get()
+    drain_all()
+    row = Property.objects.get()
+    assert (row.revision, row.desired) == (1, as_made.desired | {"id": row.platform_id})
+    assert list(Change.objects.values_list("path", flat=True)) == [Change.CREATION]
+    # An edit that has read the property before the push does not take the id out again.
+    edit(as_made, {"title": "2"}, origin=Origin.ADMIN, now=timezone.now(), revision=1)
+    assert Property.objects.get().desired == row.desired | {"title": "2"}
+    late = erp.call("PATCH", "/properties/MH-1", {"title": "3"}, If_Match=made["ETag"])
+    assert error(late)[:2] == (412, "outdated")
+    # What the platform changes of our values raises it, as does a problem.
+    drain_all()
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    due_now(Property.objects.all())
+    drain_all()
+    assert (erp.call("GET", "/properties/MH-1")["ETag"]) == '"3"'
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,7 @@ def test_a_text_becomes_a_value_of_its_column(read_csv, kind, text, value):
         ("date", "31.02.2026", ": “31.02.2026” is no day of the calendar"),
         ("json", "[1", ": This is not JSON: the mistake is at line 1, column 3"),
         ("json", "NaN", ": This is not JSON: NaN is no number"),
+        ("json", "9" * 5_000, ": This holds a number that is too long"),
         (
             "json",
             '[{"x":1e999}]'.replace('"', '""').join('""'),
