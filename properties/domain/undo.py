@@ -138,7 +138,7 @@ def _keep_refused(found: RowUndo, row: Property, here: Leaves) -> None:
     for path, old in list(found.values.items()):
         if owners.refused(row, {path: old}, ownership):
             reason = Kept.FILLED if ownership(path) is Owner.FILL else Kept.OWNED
-        elif without_theirs(row, faults({path: old}, here)):
+        elif without_theirs(row, {path: old}, faults({path: old}, here)):
             reason = Kept.INVALID
         else:
             continue
