@@ -10,6 +10,8 @@ from django_celery_beat.models import PeriodicTask
 
 from crm_sync.models import ReceivedEvent
 from crm_sync.templatetags.problems import problem_cell
+from properties.domain.editing import create
+from properties.models import Conflict, Property
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
 from tests.problems import answered
 
@@ -101,6 +103,20 @@ def test_each_line_has_a_button_to_where_it_is_settled(boss):
     row = make_received_event(make_workspace(), state=State.FAILED)
     link = f"/admin/crm_sync/receivedevent/{row.pk}/change/"
     assert f'<a class="cs-quiet" href="{link}">Open</a>' in boss.get("/admin/").content.decode()
+
+
+@pytest.mark.rule("S17")
+def test_who_may_only_look_is_offered_nothing_to_do(boss):
+    row = create(make_workspace(), "A-1", {"title": "Flat"}, origin="ADMIN", now=timezone.now())
+    Conflict.objects.create(real_estate_property=row, path="title", ours="Flat", theirs="House")
+    Property.objects.update(problem={"CONFLICT": {"title": ""}})
+    viewer = client_of("properties.view_property", "properties.view_conflict")
+    decide = f"/admin/properties/conflict/decide/{row.pk}/"
+    page = f"/admin/properties/property/{row.pk}/change/"
+    for client, act, button in ((boss, "Decide", "Decide 1"), (viewer, "Open", "Look at 1")):
+        (line,) = [one for one in client.get("/admin/").context["attention"] if "A-1" in one.text]
+        assert (line.act, bool(line.remedy)) == (act, act == "Decide")
+        assert f'href="{decide}">{button} conflict</a>' in client.get(page).text
 
 
 def test_commands_are_shown_to_operators_alone(boss):

@@ -1,7 +1,7 @@
 """The first page of the admin: what needs a person, and the state of the connections."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -44,7 +44,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if sees_received_events:
         attention += _stuck_events(request.user, now)
     for find in _platform_last(hooks.plugged().attention):
-        attention += [line for line in find(request.user, now) if _may_see(request, line.link)]
+        lines = [line for line in find(request.user, now) if _may_see(request, line.link)]
+        attention += [line if _may_act(request, line.link) else _to_look_at(line) for line in lines]
     is_new = not Workspace.objects.exists()
     return (
         context
@@ -118,11 +119,25 @@ def _app_of(function: Callable[[Person], list[Tile]]) -> str:
 def _may_see(request: HttpRequest, link: str) -> bool:
     """Return whether this user may open the page behind a figure: a figure is data too (S17)."""
     try:
-        view = resolve(link.partition("?")[0]).func
+        model_admin = _admin_of(link)
     except Resolver404:
         return False
-    model_admin = getattr(view, "model_admin", None)
     return model_admin is None or bool(model_admin.has_view_permission(request))
+
+
+def _may_act(request: HttpRequest, link: str) -> bool:
+    """Return whether this user may do more on a page that they see than look at it (S17)."""
+    may_act = getattr(_admin_of(link), "has_act_permission", None)
+    return may_act is None or bool(may_act(request))
+
+
+def _to_look_at(line: Attention) -> Attention:
+    return replace(line, act="Open", remedy="")
+
+
+def _admin_of(link: str) -> Any:
+    """Return the admin of the page at a link, or None; raise Resolver404 if there is no page."""
+    return getattr(resolve(link.partition("?")[0]).func, "model_admin", None)
 
 
 def _workspaces(person: Person) -> list[Any]:
