@@ -177,7 +177,7 @@ def _check(kind: str, name: str, fields: dict[str, Any]) -> None:
     value = fields.get(name)
     if name in NULLABLE and name in fields and value is None:
         return
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list) or (name in IDS and isinstance(value, bool)):
         raise NotUnderstood(f"{name} is not a text: {value!r}", Fault.NOT_A_TEXT, name)
     text = clean(plain(value))[0].strip()
     if value is None or not (text or name in MAY_BE_EMPTY):

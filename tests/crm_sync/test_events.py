@@ -127,6 +127,13 @@ def test_an_id_that_is_an_object_or_a_list_is_not_understood(name, value):
     assert reason(PAYLOADS["VISUALS_READY"] | {name: value}) == f"{name} is not a text: {value!r}"
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_a_truth_is_no_id(value):
+    """A number is one (A7)."""
+    told = reason(PAYLOADS["VISUALS_READY"] | {"orderId": value})
+    assert told == f"orderId is not a text: {value}"
+
+
 @pytest.mark.parametrize(("kind", "name"), NEEDED)
 def test_a_required_field_that_is_empty_is_as_one_that_is_missing(kind, name):
     if name in ("timestamp", "occurredAt", "scheduledAt", "estimatedDeliveryAt"):
