@@ -80,6 +80,14 @@ class WebhookView(APIView):
 
     get = put = post
 
+    def http_method_not_allowed(self, request: Request, *_: Any, **named: Any) -> Response:
+        """Refuse another method, and count that, since the platform may use it one day (A22)."""
+        refusal = CallbackRefusal(405, f"the method {request.method} is not taken")
+        workspace = auth.read(named["workspace_uuid"])
+        if workspace is not None:
+            refusal = _noted(refusal, workspace, request, timezone.now())
+        raise refusal
+
     def handle_exception(self, exc: Exception) -> Response:
         """Answer with one fixed line, and never with 2xx if nothing was stored (I15, S16)."""
         if not isinstance(exc, APIException):

@@ -207,8 +207,10 @@ def test_a_call_without_a_body_is_refused_counted_and_shown(hook, method, status
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_no_other_method_gets_a_good_answer(hook, method):
-    assert call(hook, method=method)[0] == 405
+def test_no_other_method_gets_a_good_answer_and_each_is_counted(hook, method):
+    text = f"the method {method} is not taken"
+    assert call(hook, method=method) == (405, {"error": text})
+    assert refusals(hook) == (1, f"{method}: 405 {text}")
     assert not ReceivedEvent.objects.exists()
 
 
