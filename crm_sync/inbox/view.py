@@ -80,7 +80,7 @@ class WebhookView(APIView):
 
     get = put = post
 
-    def http_method_not_allowed(self, request: Request, *_: Any, **named: Any) -> Response:
+    def http_method_not_allowed(self, request: Any, *_: Any, **named: Any) -> Response:
         """Refuse another method, and count that, since the platform may use it one day (A22)."""
         refusal = CallbackRefusal(405, f"the method {request.method} is not taken")
         workspace = auth.read(named["workspace_uuid"])
