@@ -67,6 +67,10 @@ CONNECTED = (
     "test_a_workspace_is_connected_after_the_platform_was_asked",
 )
 ELSEWHERE = {
+    "orders_placement_settle": (
+        "orders/test_placing_admin.py",
+        "test_an_uncertain_order_says_what_to_do_and_is_settled_by_its_number",
+    ),
     "properties_property_match": (
         "properties/test_match_page.py",
         "test_the_pairs_that_were_seen_are_linked_and_none_that_was_not",

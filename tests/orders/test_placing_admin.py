@@ -254,6 +254,7 @@ def test_an_uncertain_order_says_what_to_do_and_is_settled_by_its_number(
     settle = reverse("admin:orders_placement_settle", args=[only().pk])
     agent.client.post(settle, {"order": f" {there} "})
     assert (only().state, only().order.platform_id) == (State.PLACED, there)
+    assert LogEntry.objects.latest("pk").change_message == f"Settled: order {there}."
     drain_all()
     assert Order.objects.get().status == "PLACED"
     answer = agent.client.post(settle, {"order": "9"}, follow=True)

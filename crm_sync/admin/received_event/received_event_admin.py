@@ -41,7 +41,6 @@ from crm_sync.inbox import store
 from crm_sync.inbox.stats import inbox_stats
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
-from crm_sync.platform.redaction import Redactor
 from crm_sync.security.access import within
 from crm_sync.text import span
 
@@ -224,13 +223,12 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
 
     def page_context(self, request: HttpRequest, received_event: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)
-        body = Redactor(received_event.workspace.secrets).content(bytes(received_event.body))
-        text, is_json = readable(body)
+        text, is_json = readable(bytes(received_event.body))
         return {
             "badge": state_badge(received_event),
             "facts": _facts(received_event),
             "payload": text,
-            "raw": raw(body),
+            "raw": raw(bytes(received_event.body)),
             "is_json": is_json,
             "replays": _replays(received_event),
             "can_apply_again": received_event.state in store.STUCK and may_act,
