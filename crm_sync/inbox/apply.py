@@ -171,7 +171,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     if isinstance(error, leases.LeaseLost):
         return RowOutcome.LOST
     if not isinstance(error, DatabaseError):
-        with tracing.under(_key(one)):
+        with tracing.under(tracing.of_digest(one.claim.row.digest)):
             log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text, place = f"{type(error).__name__}: {error}", failure_groups.place_of(error)
@@ -184,11 +184,6 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
         **(_about(one.event) if one.event is not None else {}),
     }
     return State.FAILED.value if one.claim.finish_if(columns) else RowOutcome.LOST
-
-
-def _key(one: Parsed) -> str:
-    """Return the id of the callback in the log."""
-    return tracing.of_digest(one.claim.row.digest)
 
 
 def _about(event: Event) -> Columns:

@@ -67,6 +67,11 @@ def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
     return is_due & unleased(now)
 
 
+def later(at: datetime) -> models.Q:
+    """Select the rows that are due after a moment or never, to make them due by then."""
+    return models.Q(due_at=None) | models.Q(due_at__gt=at)
+
+
 def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:
     """Return the wait after failed attempts: exponential, capped, with full jitter (I11)."""
     ceiling = min(BACKOFF_LIMIT, BACKOFF_BASE * 2.0 ** min(attempts, 20))

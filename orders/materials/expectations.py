@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from crm_sync.models import due
 from crm_sync.work.doorbell import doorbell
 from orders.materials import announcements, file_requests
 from orders.models import Assignment, MaterialSet, Order
@@ -108,7 +109,7 @@ def of_properties(named: Properties, *, now: datetime, due_at: datetime | None =
         for (workspace_id, name), pk in named.items()
     ]
     MaterialSet.objects.bulk_create(rows, ignore_conflicts=True)
-    later = MaterialSet.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), target_platform="")
+    later = MaterialSet.objects.filter(due.later(due_at), target_platform="")
     for workspace_id in {workspace_id for workspace_id, _ in named}:
         names = [name for owner, name in named if owner == workspace_id]
         mine = later.filter(workspace=workspace_id, assignment=None, property_platform_id__in=names)

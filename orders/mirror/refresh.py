@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync import tracing
-from crm_sync.models import ReceivedEvent
+from crm_sync.models import ReceivedEvent, due
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.work.doorbell import doorbell
@@ -95,8 +95,8 @@ def read_all_open(workspace_id: int, now: datetime) -> int:
     a_minute = max(1, settings.ORDER_READS_A_MINUTE // 2)
     for first in range(0, len(keys), a_minute):
         due_at = now + timedelta(minutes=first // a_minute)
-        later = Q(due_at=None) | Q(due_at__gt=due_at)
-        mine.filter(later, pk__in=keys[first : first + a_minute]).update(due_at=due_at)
+        some = mine.filter(due.later(due_at), pk__in=keys[first : first + a_minute])
+        some.update(due_at=due_at)
     if keys:
         doorbell.ring(ORDERS, workspace_id)
     return len(keys)

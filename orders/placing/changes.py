@@ -12,9 +12,9 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
+from crm_sync.models import due
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
@@ -222,8 +222,7 @@ def _sent_before(request: ChangeRequest) -> AlreadySent:
 
 
 def _due_by(order: Order, at: datetime) -> None:
-    later = Q(due_at=None) | Q(due_at__gt=at)
-    Order.objects.filter(later, pk=order.pk).update(due_at=at)
+    Order.objects.filter(due.later(at), pk=order.pk).update(due_at=at)
 
 
 def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) -> Order:

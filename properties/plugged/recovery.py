@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from crm_sync.hooks import Counts, Recovery
+from crm_sync.models import due
 from crm_sync.work.doorbell import doorbell
 from properties import recurring
 from properties.domain.editing import QUEUE
@@ -24,7 +25,7 @@ def begin(workspace_id: int, now: datetime) -> Counts:
     mine = Property.objects.filter(workspace_id=workspace_id)
     there = mine.filter(THERE | Q(due_at__isnull=False))
     count = there.count()
-    there.filter(Q(due_at=None) | Q(due_at__gt=now)).update(due_at=now)
+    there.filter(due.later(now)).update(due_at=now)
     # An unfinished walk belongs to the time of the backup.
     Walk.objects.filter(workspace_id=workspace_id, finished_at=None).delete()
     recurring.pull_at_once(workspace_id, now)

@@ -48,6 +48,15 @@ class Hand:
         """Press a line of the sidebar."""
         self.page.click(f"#nav-sidebar-apps a:has(span:text-is('{name}'))")
 
+    def find(self, words: str) -> None:
+        """Search the list of properties for MH-1002, and open it: two presses."""
+        self.go("Properties")
+        self.page.fill("[name=q]", words)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("text=MH-1001", state="detached")
+        self.page.click("#result_list a:has-text('MH-1002')")
+        self.page.wait_for_selector(".ps-head")
+
     def press(self, name: str, role: str = "link") -> None:
         self.page.get_by_role(role, name=name, exact=True).first.click()
 
@@ -74,12 +83,7 @@ def hand(visit, box, stock, drain_all) -> Iterator[Hand]:
 def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all):
     page = hand.page
     with hand.task(clicks=2):  # find
-        hand.go("Properties")
-        page.fill("[name=q]", "MH-1002")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("text=MH-1001", state="detached")
-        page.click("#result_list a:has-text('MH-1002')")
-        page.wait_for_selector(".ps-head")
+        hand.find("MH-1002")
     row = Property.objects.get(object_reference_id="MH-1002")
     before = row.desired["title"]
     with hand.task(clicks=4):  # edit
@@ -122,12 +126,7 @@ def test_a_street_a_phone_number_and_the_day_are_found(hand):
     edit(row, owner | street, origin=Change.Origin.FEED, now=now())
     Assignment.objects.update(status="SCHEDULED", scheduled_at=now() + timedelta(minutes=5))
     with hand.task(clicks=2):  # by its street, as people type it
-        hand.go("Properties")
-        page.fill("[name=q]", "zurich seestrasse 12")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("text=MH-1001", state="detached")
-        page.click("#result_list a:has-text('MH-1002')")
-        page.wait_for_selector(".ps-head")
+        hand.find("zurich seestrasse 12")
     with hand.task(clicks=2):  # by a phone number, in the search for everything
         hand.press_button("Search everything")
         page.keyboard.type("044 123 45 67")
