@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check messages bench sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -57,15 +57,19 @@ soak: .venv/development  ## two to four workers, two beats, every trouble again 
 chaos: .venv/development  ## the proofs of the push at the size of a long run, with a table
 	$(BIN)/python -m tests.chaos --full
 
-check: .venv/development  ## formatting, lint, types, import contracts, missing migrations, the schema of the API
+check: .venv/development  ## formatting, lint, types, import contracts, missing migrations, catalogues, the schema of the API
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
+	$(BIN)/python -m lab.messages --check
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	PUBLIC_BASE_URL=https://crm.example.com $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+messages: .venv/development  ## bring the catalogues of the languages in locale/ up to date, and compile them
+	$(BIN)/python -m lab.messages
 
 bench: .venv/development  ## measure how fast it is, with wrk where there is one, and write docs/benchmarks.md
 	$(BIN)/python -m lab.benchmarks --write

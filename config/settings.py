@@ -290,7 +290,11 @@ OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # the name i
 # without use (0: never).
 SESSION_COOKIE_AGE = 8 * 3600
 SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
+# What commands, workers and programs read stays English; pages are in the language of the reader.
 LANGUAGE_CODE = "en"
+# A language is offered once every text is translated (decision 29). Until then there is only one.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())
 USE_TZ = True

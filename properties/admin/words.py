@@ -10,10 +10,10 @@ from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
 from crm_sync.text import minute_in_words
-from properties.catalog import Field, Kind, equal, find, last_label
+from properties.catalog import Field, Kind, choice_name, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import MONEY
-from properties.forms.input_values import choice_name, unit
+from properties.forms.input_values import unit
 from properties.models.property import ProblemKind
 
 NOT_THERE = "(not there)"  # a member that only the other value has

@@ -1,18 +1,20 @@
 """The one table of all property fields, and the rules that follow from it.
 
 The form, validation, the differences to push, feeds and documentation all use it.
-Pure: no Django, no I/O.
+Pure: no I/O, and of Django only the translation of names.
 
 field       what the catalog says of a field           equality    when two values are the same
 fields      the table of all fields                   sending     what may travel
 enums       the values of the enums                   validation  what the platform would refuse
-lookup      find a field, name it for people           instants    read dates and times
+lookup      find a field                              instants    read dates and times
+field_names the names of fields and values for people
 unknown     how many unknown names are kept            ranges      which numbers a field can mean
 parsing     what a text says, for every reader         numbers     how people write numbers
 """
 
 from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
+from properties.catalog.field_names import choice_name, group_name, label, last_label
 from properties.catalog.lookup import (
     FIELDS,
     GROUPS,
@@ -23,8 +25,6 @@ from properties.catalog.lookup import (
     children,
     find,
     group_of,
-    label,
-    last_label,
     leaf_of,
     members,
 )
@@ -58,8 +58,10 @@ __all__ = [
     "Kind",
     "NameSource",
     "children",
+    "choice_name",
     "equal",
     "find",
+    "group_name",
     "group_of",
     "holds_unknown",
     "is_empty",

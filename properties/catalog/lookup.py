@@ -1,10 +1,9 @@
-"""Find a field in the table, and name it for people."""
+"""Find a field in the table."""
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from crm_sync.text import capitalized
 from properties.catalog.field import Field
 from properties.catalog.fields import ROWS
 from properties.merge import MERGED
@@ -44,56 +43,6 @@ _REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHIL
 
 _SHORT = 200  # characters of a path that is worth caching
 _INDEX = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
-
-# Names that no rule can make readable.
-_LABELS = {
-    "is24Id": "ImmoScout24 ID",
-    "areaBwf": "Living area",
-    "areaNwf": "Net living area",
-    "areaPropertyLand": "Plot area",
-    "areaUsable": "Usable area",
-    "areaRentable": "Rentable area",
-    "areaCellar": "Cellar area",
-    "areaBalcony": "Balcony area",
-    "areaTerrace": "Terrace area",
-    "areaLoggia": "Loggia area",
-    "areaGarden": "Garden area",
-    "numberOfToiletsGuest": "Number of guest toilets",
-    "co2Emissions": "CO2 emissions",
-    "localizations": "Texts",
-    "hasDemolitionProperty": "Comes with a demolition property",
-    "availabilityStartAt": "Available from",
-    "availabilityExpiresAt": "Available until",
-    "hasCarPort": "Carport",
-    "hasCarPortDouble": "Double carport",
-    "hasGarageDouble": "Double garage",
-    "hasGarageUnderground": "Underground garage",
-    "hasStoreRoom": "Storeroom",
-    "hasSupplyGas": "Gas supply",
-    "hasSupplyPower": "Power supply",
-    "hasSupplySewage": "Sewage connection",
-    "hasSupplyWater": "Water supply",
-    "isGroundFloorRaised": "Raised ground floor",
-    "isInNeedOfRenovationPartially": "Partly in need of renovation",
-    "isRefurbishedPartially": "Partly refurbished",
-    "isMiddleHouse": "Mid-terrace house",
-    "isCornerHouse": "End-of-terrace house",
-    "onEvenGround": "On level ground",
-    "onHillside": "On a slope",
-    "onHillsideSouth": "On a south-facing slope",
-}
-_ACRONYMS = {
-    "id": "ID",
-    "url": "URL",
-    "egid": "EGID",
-    "ewid": "EWID",
-    "egrid": "EGRID",
-    "tv": "TV",
-    "ev": "EV",
-    "sia": "SIA",
-    "wir": "WIR",
-    "vat": "VAT",
-}
 
 
 def find(path: str) -> Field | None:
@@ -155,33 +104,3 @@ def required(path: str) -> list[Field]:
     """Return the children that an object must have."""
     field = find(path)
     return _REQUIRED.get(field.path, []) if field else []
-
-
-def label(path: str) -> str:
-    """Return a path in words: `numberOfRooms` is "Number of rooms".
-
-    The four merged objects are left out ("Rent · gross"), since their group names them; the item
-    of a list gets its number ("Texts 1 · title"). Works for unknown paths as well.
-    """
-    segments = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path).split(".")
-    field = find(path)
-    if field and field.merges and len(segments) > 1:
-        segments = segments[1:]
-    return capitalized(" · ".join(_words(segment) for segment in segments))
-
-
-def last_label(path: str) -> str:
-    """Return the last segment in words, for a place that shows its parent beside it."""
-    return capitalized(label(path).rpartition(" · ")[2])
-
-
-def _words(segment: str) -> str:
-    """Return one segment in lower-case words, with the number of a list item counted from 1."""
-    name, _, index = segment.partition("[")
-    number = f" {int(index[:-1]) + 1}" if index[:-1].isdecimal() else ""
-    if name in _LABELS:
-        return _LABELS[name] + number
-    parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name) or [name]
-    if len(parts) > 1 and parts[0] in {"is", "has", "are"}:  # a flag is readable without its verb
-        parts = parts[1:]
-    return " ".join(_ACRONYMS.get(part.lower(), part.lower()) for part in parts) + number

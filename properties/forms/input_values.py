@@ -10,13 +10,12 @@ from datetime import tzinfo
 from typing import Any
 
 from crm_sync.json_values import read_json
-from properties.catalog import Field, Kind, parsing
+from properties.catalog import Field, Kind, choice_name, parsing
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 
 _BREAK = re.compile(r"\r\n|\r")
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
-_NAMES = {"A_PLUS": "A+", "M2": "m²", "KM2": "km²", "DOES_NOT_APPLY": "Does not apply"}
 _UNITS = {"m2": "m²", "m3": "m³", "kg/m2": "kg/m²", "deg WGS84": "°"}
 _UNITS |= {"kWh/(m2*a)": "kWh/(m²·a)", "kg/(m2*a)": "kg/(m²·a)"}
 _NO_UNIT = frozenset({"count", "ratio", "year"})  # the label says it
@@ -70,11 +69,6 @@ def is_moment(kind: Kind, text: str) -> bool:
         return True
     good = read_date(text) if kind is Kind.DATE else read_datetime(text) and "T" in text
     return bool(good)
-
-
-def choice_name(value: str) -> str:
-    """Return an enum value in words."""
-    return _NAMES.get(value, value.replace("_", " ").capitalize())
 
 
 def choices(known: tuple[str, ...], current: list[str]) -> list[tuple[str, str]]:

@@ -45,11 +45,10 @@ from properties.admin.property.property_head import pictures, rooms_in_words
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
-from properties.catalog import label
+from properties.catalog import choice_name, label
 from properties.domain import headline
 from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
-from properties.forms.input_values import choice_name
 from properties.models import Batch, Property
 from properties.models.property import SyncState, with_rules
 from properties.models.search_column import search

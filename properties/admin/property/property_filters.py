@@ -10,8 +10,7 @@ from crm_sync import hooks
 from crm_sync.admin.ui.base import DropdownFilter, TextFilter
 from crm_sync.admin.ui.filters import ConditionFilter, RangeFilter, ValueFilter
 from crm_sync.security.access import within
-from properties.catalog import FIELDS, label
-from properties.forms.input_values import choice_name
+from properties.catalog import FIELDS, choice_name, label
 from properties.models import Property
 from properties.models.property import OUT_OF_STEP, ProblemKind, SyncState
 from properties.search_text import folded

@@ -10,8 +10,8 @@ from crm_sync.hooks import HeadFact
 from crm_sync.text import counted
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
+from properties.catalog import choice_name
 from properties.domain import headline
-from properties.forms.input_values import choice_name
 from properties.models import Property
 from properties.models.property import SyncState
 

@@ -1,0 +1,168 @@
+"""Bring the catalogues of `locale/` up to date: extract each text that a person sees, and compile.
+
+`make messages` writes the catalogues; `python -m lab.messages --check` only says what is not up to
+date. Both work without GNU gettext, and what is compiled is committed, so no installation needs a
+compiler.
+"""
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.catalog import PYTHON_FORMAT
+from babel.messages.extract import DEFAULT_KEYWORDS, extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from django.utils.translation.template import templatize
+
+from properties.catalog import FIELDS, GROUPS, OTHERS
+from properties.catalog.field_names import FIELD, GROUP, VALUE, english, english_value
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCALE = ROOT / "locale"
+PACKAGES = ("config", "crm_sync", "orders", "properties")
+LANGUAGES = ("de", "fr", "it")
+# Django names them so: lazily, for what a module makes while it is loaded.
+KEYWORDS = DEFAULT_KEYWORDS | {
+    f"{name}_lazy": DEFAULT_KEYWORDS[name] for name in ("gettext", "ngettext", "pgettext")
+}
+SAME = datetime(2026, 1, 1, tzinfo=UTC)
+HEADER = "# The texts of the pages. `make messages` brings it up to date."
+Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
+
+
+def found() -> Iterator[Found]:
+    """Yield each text of the pages, with the file that shows it."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*")):
+            if path.suffix not in {".py", ".html", ".txt"} or "migrations" in path.parts:
+                continue
+            text, name = path.read_text(), path.relative_to(ROOT).as_posix()
+            if path.suffix != ".py":
+                # It gives the calls in lines of their own, between what only looks like names.
+                lines = templatize(text, origin=name).splitlines()
+                text = "\n".join(line.strip() for line in lines)
+            for _, message, _, context in extract(
+                "python", io.BytesIO(text.encode()), keywords=KEYWORDS
+            ):
+                yield message, name, context
+    for context, names in (
+        (FIELD, {english(field.name) for field in FIELDS.values()}),
+        (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),
+        (GROUP, {*GROUPS, OTHERS}),
+    ):
+        for name in sorted(names):
+            yield name, "properties/catalog/fields.py", context
+
+
+def template() -> Catalog:
+    """Return a catalogue of all texts without translations."""
+    made = Catalog(charset="utf-8")
+    for message, name, context in found():
+        made.add(message, locations=[(name, 0)], context=context)
+    return made
+
+
+def updated(language: str, texts: Catalog) -> Catalog:
+    """Return the stored catalogue of a language with just these texts."""
+    path = catalogue_of(language)
+    stored = Catalog(locale=language, fuzzy=False)
+    if path.exists():
+        with path.open("rb") as file:
+            stored = read_po(file, locale=language)
+    stored.header_comment = HEADER
+    stored.update(texts, no_fuzzy_matching=True)
+    stored.obsolete.clear()
+    return stored
+
+
+def catalogue_of(language: str) -> Path:
+    """Return the path of the texts of a language; the compiled file stands beside it."""
+    return LOCALE / language / "LC_MESSAGES" / "django.po"
+
+
+def written(catalogue: Catalog) -> dict[str, bytes]:
+    """Return what the files of a language hold, by suffix."""
+    catalogue.creation_date = catalogue.revision_date = SAME  # else each run would differ
+    po, mo = io.BytesIO(), io.BytesIO()
+    write_po(po, catalogue, width=100, omit_header=False, include_lineno=False, sort_output=True)
+    write_mo(mo, catalogue)
+    return {".po": po.getvalue(), ".mo": mo.getvalue()}
+
+
+def swiss(catalogue: Catalog) -> Catalog:
+    """Return German as it is written in Switzerland: with ss for ß."""
+    made = Catalog(locale="de_CH", charset="utf-8")
+    for one in catalogue:
+        if one.id:
+            texts = tuple(text.replace("ß", "ss") for text in _strings(one.string))
+            text = texts if one.pluralizable else texts[0]
+            made.add(one.id, text, context=one.context, flags=one.flags)
+    return made
+
+
+def faults(catalogue: Catalog) -> list[str]:
+    """Return a sentence for each translation whose placeholders are not those of its text."""
+    return [
+        f"{catalogue.locale}: {one.id!r}: the placeholders differ"
+        for one in catalogue
+        if one.id
+        and all(_strings(one.string))
+        # A singular may say "one"; the last form is that of many, and has all that the text has.
+        and _placeholders(_strings(one.id)[-1]) != _placeholders(_strings(one.string)[-1])
+    ]
+
+
+def _placeholders(text: str) -> list[str]:
+    return sorted(found.group() for found in PYTHON_FORMAT.finditer(text))
+
+
+def missing(catalogue: Catalog) -> list[str]:
+    """Return the texts that have no translation yet."""
+    return [str(one.id) for one in catalogue if one.id and not all(_strings(one.string))]
+
+
+def _strings(text: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return text if isinstance(text, tuple) else (text or "",)
+
+
+def main() -> int:
+    """Write the catalogues, or say which are not up to date.
+
+    Returns:
+        0, or 1 if `--check` found something or a translation is wrong.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--missing", metavar="LANGUAGE", help="print what is not translated yet")
+    options = parser.parse_args()
+    texts, wrong = template(), []
+    for language in LANGUAGES:
+        catalogue = updated(language, texts)
+        wrong += faults(catalogue)
+        kept = {language: written(catalogue)}
+        if language == "de":
+            kept["de_CH"] = {".mo": written(swiss(catalogue))[".mo"]}
+        for name, files in kept.items():
+            for suffix, content in files.items():
+                path = catalogue_of(name).with_suffix(suffix)
+                if options.check and (not path.exists() or path.read_bytes() != content):
+                    wrong.append(f"{path.relative_to(ROOT)} is not up to date: make messages")
+                elif not options.check:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+        without = missing(catalogue)
+        print(f"{language}: {len(catalogue)} texts, {len(without)} without a translation")
+        if options.missing == language:
+            print("\n".join(without))
+    for sentence in wrong:
+        print(sentence, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
