@@ -1,4 +1,4 @@
-"""The page where people choose their mails and time zone, and the list for operators."""
+"""The page where people choose their mails, zone and language, and the list for operators."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -12,6 +12,8 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from crm_sync.admin.ui.base import (
     ModelForm,
@@ -36,36 +38,55 @@ MINE = "admin:orders_personsettings_mine"
 
 
 class PersonSettingsForm(ModelForm):
-    """The kinds of mail, the orders that they are about, and the time zone of the pages."""
+    """The kinds of mail, the orders that they are about, and the zone and language of the pages."""
 
     only_mine = forms.TypedChoiceField(
-        label="About",
-        choices=[("mine", "Only my orders"), ("all", "All orders that I may see")],
+        label=_("About"),
+        choices=[("mine", _("Only my orders")), ("all", _("All orders that I may see"))],
         coerce=lambda chosen: chosen == "mine",
         widget=UnfoldAdminSelectWidget,
-        help_text="My orders: those that I placed or confirmed here, and those of the platform"
-        " users who are tied to my account.",
+        help_text=_(
+            "My orders: those that I placed or confirmed here, and those of the platform users who"
+            " are tied to my account."
+        ),
     )
     time_zone = forms.ChoiceField(
-        required=False, widget=UnfoldAdminSelectWidget, help_text="Of all times on these pages."
+        required=False, widget=UnfoldAdminSelectWidget, help_text=_("Of all times on these pages.")
+    )
+
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Of these pages, your mails and your calendar."),
     )
 
     class Meta:
         model = PersonSettings
-        fields = (*(switch_of(kind) for kind in News), "only_mine", "time_zone")
+        fields = (*(switch_of(kind) for kind in News), "only_mine", "time_zone", "language")
         widgets = {switch_of(kind): UnfoldBooleanWidget for kind in News}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["only_mine"] = "mine" if self.instance.only_mine else "all"
-        usual = ("", f"As the installation ({settings.TIME_ZONE})")
+        usual = ("", _("As the installation (%(zone)s)") % {"zone": settings.TIME_ZONE})
         named = [(name, name) for name in time_zones()]
         self.fields["time_zone"].choices = [usual, *named]  # type: ignore[attr-defined]
+        if len(settings.LANGUAGES) == 1:
+            del self.fields["language"]
+        else:
+            if_none = ("", _("As my account on the platform, or my browser"))
+            self.fields["language"].choices = [if_none, *settings.LANGUAGES]  # type: ignore[attr-defined]
 
     @property
     def mails(self) -> list[forms.BoundField]:
         """The inputs about mail."""
-        return [self[name] for name in self.Meta.fields[:-1]]
+        return [self[name] for name in (*map(switch_of, News), "only_mine")]
+
+    @property
+    def others(self) -> list[forms.BoundField]:
+        """The inputs about the pages."""
+        return [self[name] for name in ("time_zone", "language") if name in self.fields]
 
     def save_for(self, person: User) -> None:
         """Write the choices of a valid form."""
@@ -75,6 +96,7 @@ class PersonSettingsForm(ModelForm):
             kinds=[kind for kind in News if chosen[switch_of(kind)]],
             only_mine=chosen["only_mine"],
             time_zone=chosen["time_zone"],
+            language=chosen.get("language", self.instance.language),
             now=timezone.now(),
         )
 
@@ -86,10 +108,10 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
     form = PersonSettingsForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid():
         form.save_for(person)
-        messages.success(request, "Saved.")
+        messages.success(request, _("Saved."))
         return HttpResponseRedirect(reverse(MINE))
     context = {
-        **titled("My settings"),
+        **titled(_("My settings")),
         "form": form,
         "email": person.email,
         "is_mail_on": mails_are_sent(),
@@ -106,20 +128,22 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     """The people who get mail, the time of the last mail, and the problem with the next one."""
 
     workspace_path = None
-    empty = Empty("Nobody gets mail", "Everybody chooses it under My settings.")
+    empty = Empty(_("Nobody gets mail"), _("Everybody chooses it under My settings."))
     list_display = ("who", "kinds", "range_", "last", "trouble")
     list_display_links = None
     search_fields = ("person__username", "person__email")
-    search_help_text = "Account or e-mail"
+    search_help_text = _("Account or e-mail")
     ordering = ("person__username",)
     annotations = {"username": F("person__username"), "email": F("person__email")}
     actions = ("try_again",)
 
-    who = column("account", lambda row: row.username, "person__username")
-    kinds = column("about", lambda row: ", ".join(kind.label for kind in row.kinds))
-    range_ = column("shows", lambda row: "Only own orders" if row.only_mine else "All orders")
-    last = moment_column("last mail", "mailed_at")
-    trouble = column("problem", lambda row: shortened(row.problem) if row.problem else EMPTY)
+    who = column(_("account"), lambda row: row.username, "person__username")
+    kinds = column(_("about"), lambda row: ", ".join(kind.label for kind in row.kinds))
+    range_ = column(
+        _("shows"), lambda row: _("Only own orders") if row.only_mine else _("All orders")
+    )
+    last = moment_column(_("last mail"), "mailed_at")
+    trouble = column(_("problem"), lambda row: shortened(row.problem) if row.problem else EMPTY)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Exclude people who want no mail."""
@@ -133,9 +157,13 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
             OwnPage("zone/", "zone", zone_proposal.answer),
         ]
 
-    @action(description="Try again", permissions=["act"])
+    @action(description=_("Try again"), permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:
         """Make mails due now that could not be sent (POST only)."""
         failed = queryset.order_by().exclude(problem="").filter(due_at__isnull=False)
         self.note(request, failed, "Asked for the mail.")
-        messages.success(request, f"Tried again now: {failed.update(due_at=timezone.now())}.")
+        count = failed.update(due_at=timezone.now())
+        text = ngettext(
+            "%(count)s mail is tried again now.", "%(count)s mails are tried again now.", count
+        )
+        messages.success(request, text % {"count": count})

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import get_conditional_response
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
@@ -18,6 +18,7 @@ from crm_sync.links import absolute
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
+from orders.people.language import language_of
 from orders.people.preferences import settings_of
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
@@ -72,10 +73,12 @@ def _is_of_the_same_password(feed: CalendarFeed) -> bool:
 
 def written(feed: CalendarFeed, *, now: datetime) -> bytes:
     """Return the appointments of the feed, from a month ago to a year ahead."""
+    mine = settings_of(feed.person)
     found = appointments(now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine)
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
     page = partial(absolute, "admin:orders_order_change")
-    return calendar(found, host=host, page=page, zone=settings_of(feed.person).zone.key)
+    with translation.override(language_of(mine) or settings.LANGUAGE_CODE):
+        return calendar(found, host=host, page=page, zone=mine.zone.key)
 
 
 def _digest(key: str) -> str:

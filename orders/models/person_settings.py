@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, no_half_lease
 from orders.models.news import News
@@ -22,21 +23,24 @@ class PersonSettings(DueModel):
     person = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person_settings"
     )
-    time_zone = models.CharField(max_length=63, blank=True, default="")
+    time_zone = models.CharField(_("time zone"), max_length=63, blank=True, default="")
+    language = models.CharField(max_length=15, blank=True, default="")
     # The zone of the browser was proposed, and the person has taken or dismissed it.
     zone_answered = models.BooleanField(default=False, editable=False)
     on_uncertain = models.BooleanField(
-        "an order or a change is uncertain",
+        _("an order or a change is uncertain"),
         default=False,
-        help_text="No clear answer came. Look on the platform before you send it again.",
+        help_text=_("No clear answer came. Look on the platform before you send it again."),
     )
     on_action = models.BooleanField(
-        "an order needs action", default=False, help_text="The platform waits for something."
+        _("an order needs action"),
+        default=False,
+        help_text=_("The platform waits for something."),
     )
-    on_cancelled = models.BooleanField("an order is cancelled", default=False)
-    on_delivered = models.BooleanField("something is delivered", default=False)
+    on_cancelled = models.BooleanField(_("an order is cancelled"), default=False)
+    on_delivered = models.BooleanField(_("something is delivered"), default=False)
     only_mine = models.BooleanField(
-        "only my orders",
+        _("only my orders"),
         default=True,
         help_text="Those that you placed or confirmed here, or that a platform user who is tied to"
         " your account ordered. Else all that you may see.",

@@ -18,9 +18,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from smtplib import SMTPException
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from crm_sync import permits
 from crm_sync.models import Workspace, due
@@ -32,6 +33,7 @@ from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.news import News
 from orders.models.person_settings import switch_of
 from orders.people.happenings import NewsFilter, counts, happenings
+from orders.people.language import language_of
 from orders.people.news_mail import written
 
 QUEUE = "notices"
@@ -87,7 +89,8 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
         _told(claim, until, due_at=now + LOOK_AGAIN)
         return NoticeOutcome.NO_NEWS
     found = happenings(wanted, limit=LINES)
-    mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
+    with translation.override(language_of(row) or settings.LANGUAGE_CODE):
+        mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
     if not claim.write({"telling_until": until}, told_until=row.told_until):
         _told(claim, until, due_at=now)
         return NoticeOutcome.CHANGED

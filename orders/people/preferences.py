@@ -1,4 +1,4 @@
-"""The settings of a person: mails, the orders that they are about, and the time zone."""
+"""The settings of a person: mails, the orders that they are about, time zone and language."""
 
 import zoneinfo
 from collections.abc import Collection
@@ -29,15 +29,23 @@ def time_zones() -> tuple[str, ...]:
 
 
 def choose(
-    person: User, *, kinds: Collection[News], only_mine: bool, time_zone: str, now: datetime
+    person: User,
+    *,
+    kinds: Collection[News],
+    only_mine: bool,
+    time_zone: str,
+    language: str = "",
+    now: datetime,
 ) -> None:
     """Write the choices. Events from a time in which the person wanted no mail are never mailed.
 
     Args:
         time_zone: one of `time_zones()`, or "" for the zone of the installation.
+        language: one of `LANGUAGES`, or "" for that of the account on the platform or the browser.
     """
     columns: dict[str, Any] = {switch_of(kind): kind in kinds for kind in News}
-    columns |= {"only_mine": only_mine, "time_zone": time_zone, "zone_answered": True}
+    columns |= {"only_mine": only_mine, "time_zone": time_zone, "language": language}
+    columns["zone_answered"] = True
     PersonSettings.objects.get_or_create(person=person)
     mine = PersonSettings.objects.filter(person=person)
     for _ in range(TRIES):

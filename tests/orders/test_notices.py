@@ -61,7 +61,7 @@ def cancelled(order: Order, *, ago: timedelta = 5 * MINUTE) -> Change:
 
 def drain() -> dict[str, int]:
     first = Workspace.objects.order_by("pk")[0]
-    return turn.take(hooks.queue("notices"), first.pk, seconds=20.0).counts
+    return turn.take(hooks.queue("notices"), first.pk, seconds=200.0).counts
 
 
 def pass_by(time: timedelta) -> None:

@@ -9,9 +9,10 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import display
 from crm_sync.admin.ui.cells import moment
 from crm_sync.models import Workspace
+from crm_sync.translated import Text
 
 
-def column(title: str, show: Callable[[Any], object], ordering: str | None = None) -> Any:
+def column(title: Text, show: Callable[[Any], object], ordering: str | None = None) -> Any:
     """Return a column: its title, what it shows of a row, and the field that sorts it."""
 
     @display(description=title, ordering=ordering)
@@ -21,7 +22,7 @@ def column(title: str, show: Callable[[Any], object], ordering: str | None = Non
     return cell
 
 
-def moment_column(title: str, field: str) -> Any:
+def moment_column(title: Text, field: str) -> Any:
     """Return a column that shows the moment in a field, and is sorted by it."""
     return column(title, lambda row: moment(getattr(row, field), timezone.now()), field)
 

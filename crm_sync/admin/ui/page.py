@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.translated import Text
 
 
 def page(
@@ -38,6 +39,6 @@ def secret_page(
     return page(admin, request, "crm_sync/ui/secret.html", shown)
 
 
-def titled(title: str) -> dict[str, Any]:
+def titled(title: Text) -> dict[str, Any]:
     """Return a context that shows the page's own title, for a page that belongs to no model."""
     return {"title": title, "content_title": title, "opts": None}

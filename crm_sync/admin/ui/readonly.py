@@ -8,6 +8,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 
 from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.translated import Text
 
 ROWS = 30  # on a page of a list; each is 5 KB of HTML, and filters find the wanted row
 
@@ -16,8 +17,8 @@ ROWS = 30  # on a page of a list; each is 5 KB of HTML, and filters find the wan
 class Empty:
     """The text of an empty list: the reason, and for operators the commands that help."""
 
-    title: str
-    text: str
+    title: Text
+    text: Text
     commands: tuple[str, ...] = ()
 
 

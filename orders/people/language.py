@@ -1,0 +1,27 @@
+"""The language of a person: of their pages, mails and calendar, whoever caused them."""
+
+from django.conf import settings
+from django.utils.translation import get_supported_language_variant
+
+from orders.models import PersonSettings, PlatformUser
+
+
+def language_of(mine: PersonSettings) -> str | None:
+    """Return the language that a person chose, else that of their account on the platform.
+
+    Only languages that are offered count. None if neither is known: then it is up to the browser,
+    or to `LANGUAGE_CODE` where there is none. At most one query.
+    """
+    if (chosen := _offered(mine.language)) or len(settings.LANGUAGES) == 1:
+        return chosen
+    accounts = PlatformUser.objects.filter(account=mine.person_id, gone_at=None).order_by("pk")
+    known = accounts.exclude(language="").values_list("language", flat=True)
+    return next(filter(None, map(_offered, known)), None)
+
+
+def _offered(code: str) -> str | None:
+    """Return the language of ours for a code as people and programs write it: `de_CH`, `DE`."""
+    try:
+        return get_supported_language_variant(code.replace("_", "-").lower())
+    except LookupError:
+        return None

@@ -1,0 +1,35 @@
+"""Shows each page in the time zone and language of its reader."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from orders.people.language import language_of
+from orders.people.preferences import settings_of
+
+Respond = Callable[[HttpRequest], HttpResponse]
+
+
+def for_the_reader(respond: Respond) -> Respond:
+    """Make the reader's zone and language the current ones while a page is made; a middleware.
+
+    Nobody's language changes what a program reads: of people who are not logged in, only the pages
+    of the admin are in the language of their browser. One query if somebody is logged in, and a
+    second if they chose no language and several are offered.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        browsers = translation.get_language_from_request(request)
+        if not request.user.is_authenticated:
+            if not request.path.startswith(reverse("admin:index")):
+                return respond(request)
+            with translation.override(browsers):
+                return respond(request)
+        mine = settings_of(request.user)
+        language = language_of(mine) or browsers
+        with timezone.override(mine.zone), translation.override(language):
+            return respond(request)
+
+    return answer

@@ -1,0 +1,108 @@
+"""The language of a person: of their pages, mails and calendar, whoever caused them."""
+
+import re
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import translation
+
+from orders.models import PersonSettings, PlatformUser
+from orders.people.language import language_of
+from orders.people.preferences import settings_of
+from tests.crm_sync.admin_pages import client_of
+
+MINE = "/admin/orders/personsettings/mine/"
+FOUR = [("en", "English"), ("de", "Deutsch"), ("de-ch", "Deutsch (Schweiz)"), ("fr", "Français")]
+
+
+@pytest.fixture(autouse=True)
+def four_languages(settings) -> None:
+    settings.LANGUAGES = FOUR
+
+
+@pytest.fixture
+def agent(db) -> Client:
+    return client_of("orders.view_order")
+
+
+def person_of(client: Client) -> User:
+    return User.objects.get(pk=client.session["_auth_user_id"])
+
+
+def language_of_page(client: Client, address: str = MINE, browser: str = "") -> str:
+    text = client.get(address, headers={"accept-language": browser}).content.decode()
+    return re.search(r'<html[^>]* lang="([^"]+)"', text).group(1)
+
+
+def tied(client: Client, workspace, language: str, **columns: object) -> None:
+    PlatformUser.objects.create(
+        workspace=workspace,
+        platform_id=f"U-{language}",
+        language=language,
+        account=person_of(client),
+        **columns,
+    )
+
+
+def test_a_page_is_in_the_language_of_the_browser_if_nobody_knows_better(agent):
+    assert language_of_page(agent, browser="fr-CH,fr;q=0.9") == "fr"
+    assert language_of_page(agent, browser="de-CH") == "de-ch"
+    assert language_of_page(agent, browser="ja") == "en"
+
+
+def test_the_account_on_the_platform_goes_before_the_browser(agent, workspace):
+    tied(agent, workspace, "DE")
+    assert language_of_page(agent, browser="fr") == "de"
+
+
+def test_a_language_that_is_not_offered_or_of_a_user_who_is_gone_does_not_count(agent, workspace):
+    tied(agent, workspace, "rm")
+    tied(agent, workspace, "de", gone_at="2026-01-01T00:00:00Z")
+    assert language_of_page(agent, browser="fr") == "fr"
+
+
+def test_what_the_person_chose_goes_before_all(agent, workspace):
+    tied(agent, workspace, "de")
+    chosen = {"only_mine": "mine", "time_zone": "", "language": "fr"}
+    answer = agent.post(MINE, chosen, follow=True)
+    assert answer.status_code == 200
+    assert PersonSettings.objects.get().language == "fr"
+    assert language_of_page(agent, browser="de") == "fr"
+
+
+def test_a_language_that_is_no_choice_is_refused(agent):
+    chosen = {"only_mine": "mine", "time_zone": "", "language": "xx"}
+    assert "Select a valid choice" in agent.post(MINE, chosen).content.decode()
+    assert not PersonSettings.objects.exists()
+
+
+def test_with_one_language_there_is_no_question_and_a_stored_choice_stays(agent, settings):
+    settings.LANGUAGES = [("en", "English")]
+    PersonSettings.objects.create(person=person_of(agent), language="fr")
+    assert 'name="language"' not in agent.get(MINE).content.decode()
+    agent.post(MINE, {"only_mine": "mine", "time_zone": ""})
+    assert PersonSettings.objects.get().language == "fr"
+    assert language_of_page(agent, browser="fr") == "en"
+
+
+def test_the_page_of_the_login_is_in_the_language_of_the_browser(client, db):
+    assert language_of_page(client, "/admin/login/", browser="fr") == "fr"
+
+
+def test_what_programs_read_is_english_whatever_they_ask_for(client, db):
+    usual = client.get("/api/v1/properties/")
+    asked = client.get("/api/v1/properties/", headers={"accept-language": "fr"})
+    assert (usual.status_code, asked.json()) == (401, usual.json())
+
+
+def test_one_request_leaves_no_language_behind(agent):
+    language_of_page(agent, browser="fr")
+    assert translation.get_language() == django_settings.LANGUAGE_CODE
+
+
+@pytest.mark.parametrize(("code", "known"), [("de_CH", "de-ch"), ("FR", "fr"), ("de-AT", "de")])
+def test_a_language_is_known_as_people_and_programs_write_it(agent, workspace, code, known):
+    tied(agent, workspace, code)
+    assert language_of(settings_of(person_of(agent))) == known
