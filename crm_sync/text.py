@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 # PostgreSQL cannot store NUL in a text, and UTF-8 has no form for half a surrogate pair.
@@ -12,21 +12,6 @@ _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same in a JSON body: escaped, as bytes of UTF-8, or in UTF-16 and UTF-32, which contain NUL in
 # most characters. A raw NUL in a text is not JSON.
 _MAY_BE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
-
-
-def day_in_words(day: date) -> str:
-    """Return a day as every page shows it: "Thu 12 Mar 2026"."""
-    return f"{day:%a} {day.day} {day:%b %Y}"
-
-
-def minute_in_words(at: datetime) -> str:
-    """Return a moment to the minute in its own zone: "Thu 12 Mar 2026, 09:30 CET"."""
-    return f"{day_in_words(at)}, {at:%H:%M %Z}"
-
-
-def second_in_words(at: datetime) -> str:
-    """Return a moment to the second in its own zone: "Thu 12 Mar 2026, 09:30:00 CET"."""
-    return f"{day_in_words(at)}, {at:%H:%M:%S %Z}"
 
 
 def is_clean(body: bytes) -> bool:

@@ -1,9 +1,13 @@
-"""The type of a text on a page, which may be translated only when it is shown.
+"""Texts and moments in the language of the reader.
 
-What a module makes while it is loaded is lazy (`gettext_lazy`), since nobody reads it yet.
+A text that a module makes while it is loaded is lazy (`gettext_lazy`), since nobody reads it yet.
+How a language writes a moment stands in `config/formats/`.
 """
 
+from datetime import date, datetime
 from typing import TYPE_CHECKING, TypeAlias
+
+from django.utils.formats import date_format
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -11,3 +15,18 @@ if TYPE_CHECKING:
     Text: TypeAlias = str | _StrPromise
 else:
     Text = str
+
+
+def day_in_words(day: date) -> str:
+    """Return a day as every page shows it: "Thu 12 Mar 2026"."""
+    return date_format(day, "DATE_FORMAT")
+
+
+def minute_in_words(at: datetime) -> str:
+    """Return a moment to the minute in its own zone: "Thu 12 Mar 2026, 09:30 CET"."""
+    return date_format(at, "SHORT_DATETIME_FORMAT")
+
+
+def second_in_words(at: datetime) -> str:
+    """Return a moment to the second in its own zone: "Thu 12 Mar 2026, 09:30:00 CET"."""
+    return date_format(at, "DATETIME_FORMAT")

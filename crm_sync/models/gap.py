@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.text import day_in_words, second_in_words
+from crm_sync.translated import day_in_words, second_in_words
 
 
 class Gap(models.Model):

@@ -21,7 +21,7 @@ from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments

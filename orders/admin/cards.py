@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, local_time, moment
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.admin.cells import assignment_badge, worded
 from orders.models import Assignment, Order
 from orders.models.statuses import (

@@ -21,7 +21,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, assignment_names, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered

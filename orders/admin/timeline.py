@@ -10,7 +10,7 @@ from django.db.models import TextChoices
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import local_time, moment
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.admin.cells import worded
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
 from orders.models.platform_user import Who

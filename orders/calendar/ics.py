@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from django.utils.translation import gettext as _
+
 from orders.calendar.appointments import Appointment
 from orders.models.statuses import AssignmentStatus, shown
 from properties.domain.headline import one_line
@@ -31,7 +33,7 @@ def calendar(
     whole = Calendar()
     whole.add("prodid", "-//CRM sync//appointments//EN")
     whole.add("version", "2.0")
-    whole.add("x-wr-calname", "Appointments")
+    whole.add("x-wr-calname", _("Appointments"))
     whole.add("x-wr-timezone", zone)
     for one in found:
         event = Event()
@@ -52,17 +54,20 @@ def calendar(
 
 def what(one: Appointment) -> str:
     """Return the products in words: "Ground photo, Floor plan"."""
-    return ", ".join(name.replace("_", " ").capitalize() for name in one.products) or "Appointment"
+    return ", ".join(name.replace("_", " ").capitalize() for name in one.products) or _(
+        "Appointment"
+    )
 
 
 def _description(one: Appointment) -> str:
     person = one.photographer
     reached = [str(person[name]) for name in ("name", "phone", "email") if person.get(name)]
-    lines = [f"Order {one.order}, {shown(one.status, AssignmentStatus).lower()}"]
+    order = {"order": one.order, "status": shown(one.status, AssignmentStatus)}
+    lines = [_("Order %(order)s: %(status)s") % order]
     if one.reference:
-        lines.append(f"Reference {one.reference}")
+        lines.append(_("Reference %(reference)s") % {"reference": one.reference})
     if reached:
-        lines.append(f"Photographer: {', '.join(reached)}")
+        lines.append(_("Photographer: %(people)s") % {"people": ", ".join(reached)})
     return "\n".join(lines)
 
 

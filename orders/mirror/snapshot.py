@@ -6,7 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from crm_sync.platform.events import Event
-from crm_sync.text import clean, day_in_words, minute_in_words, plain
+from crm_sync.text import clean, plain
+from crm_sync.translated import day_in_words, minute_in_words
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 
 NONE = "—"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from orders.models.statuses import AssignmentStatus, OrderStatus
 
@@ -10,10 +11,10 @@ from orders.models.statuses import AssignmentStatus, OrderStatus
 class News(TextChoices):
     """The kinds of news, the most urgent first."""
 
-    UNCERTAIN = "UNCERTAIN", "Uncertain"
-    ACTION = "ACTION", "Needs action"
-    CANCELLED = "CANCELLED", "Cancelled"
-    DELIVERED = "DELIVERED", "Delivered"
+    UNCERTAIN = "UNCERTAIN", _("Uncertain")
+    ACTION = "ACTION", _("Needs action")
+    CANCELLED = "CANCELLED", _("Cancelled")
+    DELIVERED = "DELIVERED", _("Delivered")
 
 
 # A mail cannot be undone, so an end that an event reports is news only after a read (S10).

@@ -7,6 +7,8 @@ we know, and do not prevent others.
 from collections.abc import Mapping
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 START = ""  # "(start)" in §3: before the first status, or before we know it
 
@@ -14,26 +16,26 @@ START = ""  # "(start)" in §3: before the first status, or before we know it
 class OrderStatus(TextChoices):
     """The statuses of an order (§3.1)."""
 
-    PLACED = "PLACED", "Placed"
-    IN_PROGRESS = "IN_PROGRESS", "In progress"
-    COMPLETED = "COMPLETED", "Completed"
-    CANCELLED = "CANCELLED", "Cancelled"
-    UNKNOWN = "UNKNOWN", "Unknown"
+    PLACED = "PLACED", _("Placed")
+    IN_PROGRESS = "IN_PROGRESS", _("In progress")
+    COMPLETED = "COMPLETED", _("Completed")
+    CANCELLED = "CANCELLED", _("Cancelled")
+    UNKNOWN = "UNKNOWN", _("Unknown")
 
 
 class AssignmentStatus(TextChoices):
     """The statuses of an assignment (§3.2)."""
 
-    CREATED = "CREATED", "Created"
-    PHOTOGRAPHER_ASSIGNED = "PHOTOGRAPHER_ASSIGNED", "Photographer assigned"
-    SCHEDULED = "SCHEDULED", "Scheduled"
-    IN_PRODUCTION = "IN_PRODUCTION", "In production"
-    IN_PROCESS = "IN_PROCESS", "In process"
-    ACTION_REQUIRED = "ACTION_REQUIRED", "Action required"
-    DELIVERED = "DELIVERED", "Delivered"
-    CANCELLED = "CANCELLED", "Cancelled"
-    RESCHEDULE_IN_PROCESS = "RESCHEDULE_IN_PROCESS", "Reschedule in process"
-    UNKNOWN = "UNKNOWN", "Unknown"
+    CREATED = "CREATED", _("Created")
+    PHOTOGRAPHER_ASSIGNED = "PHOTOGRAPHER_ASSIGNED", _("Photographer assigned")
+    SCHEDULED = "SCHEDULED", _("Scheduled")
+    IN_PRODUCTION = "IN_PRODUCTION", _("In production")
+    IN_PROCESS = "IN_PROCESS", _("In process")
+    ACTION_REQUIRED = "ACTION_REQUIRED", _("Action required")
+    DELIVERED = "DELIVERED", _("Delivered")
+    CANCELLED = "CANCELLED", _("Cancelled")
+    RESCHEDULE_IN_PROCESS = "RESCHEDULE_IN_PROCESS", _("Reschedule in process")
+    UNKNOWN = "UNKNOWN", _("Unknown")
 
 
 _O, _A = OrderStatus, AssignmentStatus
@@ -113,7 +115,7 @@ def is_reachable(previous: str, new: str, *tables: Table) -> bool:
 def shown(status: str, choices: type[TextChoices]) -> str:
     """Return the status for people, or the raw word of an unknown status (A28)."""
     if not status:
-        return "Not known yet"
+        return gettext("Not known yet")
     if status in choices.values:
         return str(choices(status).label)
-    return f"Unknown ({status})"
+    return gettext("Unknown (%(status)s)") % {"status": status}

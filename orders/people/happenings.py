@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from django.contrib.auth.models import User
 from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Value, When
+from django.utils.translation import gettext as _
 
 from crm_sync.security.access import within
 from orders.mirror import agent_lists
@@ -61,7 +62,7 @@ class Happening:
         """The name for people: title and reference of the property, else the order."""
         if self.title and self.reference:
             return f"{self.title} ({self.reference})"
-        return self.title or self.reference or f"Order {self.order}"
+        return self.title or self.reference or _("Order %(order)s") % {"order": self.order}
 
 
 def happenings(wanted: NewsFilter, *, limit: int) -> list[Happening]:

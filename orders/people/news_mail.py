@@ -6,21 +6,26 @@ from zoneinfo import ZoneInfo
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.links import absolute
 from crm_sync.mail import message
+from crm_sync.translated import Text
 from orders.models.news import News
 from orders.people.happenings import Happening
 
-# Singular and plural.
-WORDS: Mapping[News, tuple[str, str]] = {
-    News.UNCERTAIN: ("is uncertain", "are uncertain"),
-    News.ACTION: ("needs action", "need action"),
-    News.CANCELLED: ("was cancelled", "were cancelled"),
-    News.DELIVERED: ("was delivered", "were delivered"),
+# Of orders, with their number.
+WORDS: Mapping[News, Text] = {
+    News.UNCERTAIN: ngettext_lazy("%(count)s is uncertain", "%(count)s are uncertain", "count"),
+    News.ACTION: ngettext_lazy("%(count)s needs action", "%(count)s need action", "count"),
+    News.CANCELLED: ngettext_lazy("%(count)s was cancelled", "%(count)s were cancelled", "count"),
+    News.DELIVERED: ngettext_lazy("%(count)s was delivered", "%(count)s were delivered", "count"),
 }
-ADVICE = "It is not known whether the platform took it: look there before you send it again."
+ADVICE = gettext_lazy(
+    "It is not known whether the platform took it: look there before you send it again."
+)
 
 
 def written(
@@ -44,8 +49,8 @@ def written(
 
 def subject_of(numbers: Mapping[News, int]) -> str:
     """Return the numbers, the most urgent first: "Orders: 1 is uncertain, 3 need action"."""
-    parts = [f"{numbers[kind]} {_words(kind, numbers[kind])}" for kind in News if kind in numbers]
-    return f"Orders: {', '.join(parts)}"
+    parts = ", ".join(_words(kind, numbers[kind]) for kind in News if kind in numbers)
+    return _("Orders: %(news)s") % {"news": parts}
 
 
 def body_of(
@@ -57,27 +62,28 @@ def body_of(
 ) -> str:
     """Return the lines grouped by kind, each with its moment and its page."""
     with timezone.override(zone):
-        lines = [f"What happened since {local_time(since)}:", ""]
+        lines = [_("What happened since %(moment)s:") % {"moment": local_time(since)}, ""]
         for kind in News:
             mine = [one for one in found if one.kind == kind]
             if mine:
-                lines.append(f"{numbers[kind]} {_words(kind, numbers[kind])}")
-                lines += [ADVICE] if kind is News.UNCERTAIN else []
+                lines.append(_words(kind, numbers[kind]))
+                lines += [str(ADVICE)] if kind is News.UNCERTAIN else []
                 for one in mine:
                     lines += [f"- {_one_line(one.name)}, {local_time(one.at)}", f"  {_page(one)}"]
                 lines.append("")
     more = sum(numbers.values()) - len(found)
     if more > 0:
-        lines += [f"and {more} more: {absolute('admin:orders_order_changelist')}", ""]
-    return "\n".join([*lines, f"You chose this mail: {absolute(MINE)}", ""])
+        listed = {"count": more, "address": absolute("admin:orders_order_changelist")}
+        lines += [_("and %(count)s more: %(address)s") % listed, ""]
+    chosen = _("You chose this mail: %(address)s") % {"address": absolute(MINE)}
+    return "\n".join([*lines, chosen, ""])
 
 
 MINE = "admin:orders_personsettings_mine"
 
 
 def _words(kind: News, number: int) -> str:
-    one, several = WORDS[kind]
-    return one if number == 1 else several
+    return WORDS[kind] % {"count": number}
 
 
 def _one_line(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 
 from django.db.models import Q, QuerySet
 
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.models import Order, Placement
 from orders.models.placement import ON_THEIR_WAY
 from orders.models.statuses import ORDER_TERMINAL

@@ -9,7 +9,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
-from crm_sync.text import minute_in_words
+from crm_sync.translated import minute_in_words
 from properties.catalog import Field, Kind, choice_name, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.numbers import MONEY

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Property
 from tests.crm_sync.admin_pages import (

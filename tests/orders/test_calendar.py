@@ -235,7 +235,7 @@ def test_a_calendar_program_gets_the_appointments(main, settings):
     }
     assert (event.start, event.end, event["DTSTAMP"].dt) == (at, at + timedelta(hours=1), AT)
     assert str(event["DESCRIPTION"]).splitlines() == [
-        "Order 1, scheduled",
+        "Order 1: Scheduled",
         "Reference R-1",
         "Photographer: Ada, +41, ada@example.org",
     ]

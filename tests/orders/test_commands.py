@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from crm_sync.text import day_in_words
+from crm_sync.translated import day_in_words
 from orders.models import Assignment, Order, Placement
 from tests.orders.conftest import calls, lost, mirror
 

@@ -1,10 +1,12 @@
 """The language of a person: of their pages, mails and calendar, whoever caused them."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.core import mail
 from django.test import Client
 from django.utils import translation
 
@@ -12,6 +14,11 @@ from orders.models import PersonSettings, PlatformUser
 from orders.people.language import language_of
 from orders.people.preferences import settings_of
 from tests.crm_sync.admin_pages import client_of
+from tests.orders.admin_rows import make_order
+from tests.orders.conftest import now
+from tests.orders.test_calendar import appointment, events, make_address
+from tests.orders.test_notices import agent as mailed
+from tests.orders.test_notices import cancelled, drain
 
 MINE = "/admin/orders/personsettings/mine/"
 FOUR = [("en", "English"), ("de", "Deutsch"), ("de-ch", "Deutsch (Schweiz)"), ("fr", "Français")]
@@ -106,3 +113,28 @@ def test_one_request_leaves_no_language_behind(agent):
 def test_a_language_is_known_as_people_and_programs_write_it(agent, workspace, code, known):
     tied(agent, workspace, code)
     assert language_of(settings_of(person_of(agent))) == known
+
+
+@pytest.mark.parametrize(
+    ("language", "subject", "line"),
+    [
+        ("", "Orders: 1 was cancelled", "What happened since "),
+        ("de-ch", "Aufträge: 1 wurde storniert", "Was seit "),
+        ("fr", "Commandes : 1 a été annulée", "Ce qui "),
+    ],
+)
+def test_a_mail_is_in_the_language_of_who_gets_it(workspace, language, subject, line):
+    person = mailed()
+    PersonSettings.objects.filter(person=person).update(language=language)
+    cancelled(make_order(workspace))
+    assert drain() == {"sent": 1}
+    (sent,) = mail.outbox
+    assert sent.subject == subject
+    assert sent.body.startswith(line)
+
+
+def test_a_calendar_is_in_the_language_of_its_person(agent, workspace, client):
+    PersonSettings.objects.create(person=person_of(agent), language="fr")
+    appointment(workspace, at=now() + timedelta(days=1))
+    (event,) = events(client, make_address(agent))
+    assert str(event["DESCRIPTION"]).startswith("Commande ")

@@ -1,1 +1,1 @@
-"""The formats for English, the language of all pages."""
+"""The formats for English."""

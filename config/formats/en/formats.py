@@ -1,4 +1,4 @@
-"""The formats of our pages: as `crm_sync.text.day_in_words`, a 24-hour clock, and the time zone."""
+"""The formats of our pages in English: a 24-hour clock, and the time zone."""
 
 DATE_FORMAT = "D j M Y"
 TIME_FORMAT = "H:i"

@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.text import day_in_words, minute_in_words, second_in_words, span
+from crm_sync.text import span
+from crm_sync.translated import day_in_words, minute_in_words, second_in_words
 
 EMPTY = "—"
 TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as in `crm_sync.hooks.Tile`

@@ -21,7 +21,8 @@ from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces, within, workspace_keys
-from crm_sync.text import day_in_words, whole
+from crm_sync.text import whole
+from crm_sync.translated import day_in_words
 from properties import merge
 from properties.admin.property.change_history import ORIGIN_TONES
 from properties.admin.words import worded_change

@@ -1,0 +1,1 @@
+"""The formats for German."""

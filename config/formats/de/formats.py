@@ -1,0 +1,7 @@
+"""The formats of our pages in German: a 24-hour clock, and the time zone."""
+
+DATE_FORMAT = "D j. M Y"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = "D j. M Y, H:i:s T"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = "D j. M Y, H:i T"
