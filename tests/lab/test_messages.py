@@ -1,13 +1,24 @@
 """The catalogues of the languages: what is extracted, how Swiss German is made, what is refused."""
 
 import gettext as standard
+from collections import Counter
 
 import pytest
 from babel.messages import Catalog
 from django.utils.translation import override
 
-from lab.messages import LANGUAGES, catalogue_of, faults, missing, swiss, template, updated
-from properties.catalog import choice_name, group_name, label
+from lab.messages import (
+    LANGUAGES,
+    catalogue_of,
+    faults,
+    missing,
+    swiss,
+    template,
+    updated,
+    written,
+)
+from properties.catalog import FIELDS, choice_name, group_name, label
+from properties.catalog.field_names import FIELD, GROUP, VALUE
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +81,73 @@ def test_names_of_the_catalog_are_english_unless_the_reader_has_another_language
     with override("de"):
         assert (label("title"), choice_name("APARTMENT")) == ("Titel", "Wohnung")
         assert group_name("Prices") == "Preise"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_field_value_and_group_has_a_name_in_each_language(texts, language):
+    nameless = [
+        (one.context, one.id)
+        for one in updated(language, texts)
+        if one.context in {FIELD, VALUE, GROUP} and not one.string
+    ]
+    assert nameless == []
+
+
+@pytest.mark.parametrize(
+    ("path", "german", "french", "italian"),
+    [
+        ("prices.rent.net", "Miete · Nettomiete", "Loyer · loyer net", "Pigione · pigione netta"),
+        ("numberOfRooms", "Anzahl Zimmer", "Nombre de pièces", "Numero di locali"),
+        ("characteristics.hasElevator", "Lift", "Ascenseur", "Ascensore"),
+        ("localizations[0].title", "Texte 1 · Titel", "Textes 1 · titre", "Testi 1 · titolo"),
+        ("isFurnished", "Möbliert", "Meublé", "Ammobiliato"),
+        ("swissReferences.egid", "EGID", "EGID", "EGID"),
+    ],
+)
+def test_fields_are_named_as_the_swiss_market_names_them(path, german, french, italian):
+    for language, name in (("de", german), ("fr", french), ("it", italian)):
+        with override(language):
+            assert label(path) == name
+
+
+@pytest.mark.parametrize(
+    ("value", "german", "french", "italian"),
+    [
+        ("ATTIC_FLAT", "Attikawohnung", "Appartement en attique", "Attico"),
+        ("ATTIC_COMPARTMENT", "Estrichabteil", "Compartiment de galetas", "Scomparto solaio"),
+        ("PARKING_HOUSE", "Parkhaus", "Parking à étages", "Autosilo"),
+        ("HEATPUMP", "Wärmepumpe", "Pompe à chaleur", "Termopompa"),
+        ("MINERGIE_P", "Minergie-P", "Minergie-P", "Minergie-P"),
+    ],
+)
+def test_values_are_named_as_the_swiss_market_names_them(value, german, french, italian):
+    for language, name in (("de", german), ("fr", french), ("it", italian)):
+        with override(language):
+            assert choice_name(value) == name
+
+
+def test_swiss_german_names_are_written_with_double_s():
+    for language, street in (("de", "Adresse · Straße"), ("de-ch", "Adresse · Strasse")):
+        with override(language):
+            assert label("address.street") == street
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_two_fields_of_an_object_and_no_two_values_of_a_field_have_one_name(language):
+    with override(language):
+        fields = Counter((row.parent, label(row.path)) for row in FIELDS.values())
+        values = Counter(
+            (row.path, choice_name(value)) for row in FIELDS.values() for value in row.enum
+        )
+    assert [name for name, count in (fields + values).items() if count > 1] == []
+
+
+def test_the_comment_of_a_translator_stays_beside_its_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("lab.messages.LOCALE", tmp_path)
+    path = catalogue_of("de")
+    path.parent.mkdir(parents=True)
+    stored = Catalog(locale="de")
+    stored.add("tumble dryer", "Tumbler", context=FIELD, user_comments=["As the portals say."])
+    path.write_bytes(written(stored)[".po"])
+    again = written(updated("de", template()))[".po"].decode()
+    assert '# As the portals say.\n#: properties/catalog/fields.py\nmsgctxt "field"' in again

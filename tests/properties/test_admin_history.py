@@ -54,7 +54,7 @@ def test_the_history_says_who_changed_what_from_what_to_what(admin_client, flat)
     newest = {entry.path: (entry.values, entry.who) for entry in page.context["entries"][:3]}
     assert newest == {
         "title": (("Flat", "House"), "admin"),
-        "heatingType": (("Gas", "District"), "admin"),
+        "heatingType": (("Gas", "District heating"), "admin"),
         "prices.rent": (("Gross: 100", "Gross: 120"), "admin"),
     }
     html = page.content.decode()
@@ -234,7 +234,7 @@ def test_each_field_of_a_creation_has_a_history_of_its_own(admin_client, flat):
 
     edit(flat, {"author": "Somebody"}, origin="ADMIN", now=now())
     assert values("title") == [("Flat", "House"), ("—", "Flat")]
-    assert values("heatingType") == [("Gas", "District"), ("—", "Gas")]
+    assert values("heatingType") == [("Gas", "District heating"), ("—", "Gas")]
     assert values("prices.rent")[0] == ("Gross: 100", "Gross: 120")
     assert values("author") == [("—", "Somebody")]
     assert values("prices") == []
@@ -247,7 +247,7 @@ def test_a_field_of_a_creation_is_undone_alone_and_cleared(admin_client, flat, a
     assert dict(asked.context["values"]) == {
         "It was": "—",
         "This change made it": "Gas",
-        "It is now": "District",
+        "It is now": "District heating",
     }
     admin_client.post(undo_page(flat, change), {"seen": asked.context["seen"]})
     flat.refresh_from_db()

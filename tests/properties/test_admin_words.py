@@ -20,7 +20,7 @@ from properties.admin.words import in_one_line, worded, worded_change
         ("availabilityStartAt", "soon", "soon"),
         ("conditions", ["REFURBISHED", "NEW_WORD"], "Refurbished, NEW_WORD"),
         ("prices.rent", {"gross": 100, "interval": "MONTH"}, "Gross: 100\nInterval: Month"),
-        ("address", {"geo": {"latitude": 47.5}}, "Geo · Latitude: 47.5 °"),
+        ("address", {"geo": {"latitude": 47.5}}, "Coordinates · Latitude: 47.5 °"),
         ("customFields", {"our key": "x"}, "our key: x"),
         (
             "localizations",

@@ -113,7 +113,7 @@ def test_only_the_members_that_differ_are_shown(row, admin_client):
         "prices.rent": [
             ("Gross", "90", "120", "100"),
             ("Net", "70", "80", "80"),
-            ("Extra", "20", "40", "20"),
+            ("Additional costs", "20", "40", "20"),
         ],
         "title": [("", "Ours", "Theirs", "Flat")],
     }
@@ -188,7 +188,7 @@ def test_a_viewer_sees_the_values_and_can_choose_nothing(row, client):
 def test_a_rent_of_both_sides_is_one_edit_and_the_others_stay_open(
     box, row, admin_client, drain_all
 ):
-    rent = {"Gross": "OURS", "Net": "OURS", "Extra": "THEIRS"}
+    rent = {"Gross": "OURS", "Net": "OURS", "Additional costs": "THEIRS"}
     page = press(admin_client, row, "CHOSEN", prices__rent=rent)
     assert said(page) == ["Decided: 1.", "Still open: 2."]
     assert open_fields() == ["localizations", "title"]
@@ -207,7 +207,7 @@ def test_several_fields_are_decided_in_one_commit_and_go_out_in_one_patch(
     box, row, admin_client, drain_all
 ):
     texts = {"de · Title": "THEIRS", "fr · Title": "OURS"}
-    rent = dict.fromkeys(["Gross", "Net", "Extra"], "THEIRS")
+    rent = dict.fromkeys(["Gross", "Net", "Additional costs"], "THEIRS")
     page = press(
         admin_client, row, "CHOSEN", title={"": "OURS"}, localizations=texts, prices__rent=rent
     )
@@ -263,7 +263,7 @@ def test_what_somebody_else_decided_meanwhile_is_said_and_my_choice_is_kept(row,
 
 def test_a_value_that_is_newer_now_is_shown_and_has_to_be_chosen_again(row, admin_client):
     posted = form(admin_client.get(address(row)))
-    rent = dict.fromkeys(["Gross", "Net", "Extra"], "OURS")
+    rent = dict.fromkeys(["Gross", "Net", "Additional costs"], "OURS")
     posted |= sides(title={"": "THEIRS"}, prices__rent=rent)
     Conflict.objects.filter(path="title").update(theirs="Newer")
     page = admin_client.post(PAGE, posted | {"decision": "CHOSEN"})

@@ -86,7 +86,7 @@ def test_each_member_is_as_the_side_that_was_chosen_for_it(case, random):
             "address",
             {"street": "A", "geo": {"latitude": 1, "longitude": 2}},
             {"street": "A", "geo": {"latitude": 3, "longitude": 2}},
-            [("Geo", {"latitude": 1, "longitude": 2}, {"latitude": 3, "longitude": 2})],
+            [("Coordinates", {"latitude": 1, "longitude": 2}, {"latitude": 3, "longitude": 2})],
         ),
         ("customFields", {"our key": "a", "b": "c"}, {"our key": "d"}, None),
         ("propertyCategories", ["FLAT", "LOFT"], ["LOFT"], [("", ["FLAT", "LOFT"], ["LOFT"])]),
