@@ -10,11 +10,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.security import second_factor
+from crm_sync.translated import Text
 from properties.models import Conflict
 
 MOST_COUNTED = 99  # a larger number would not help
@@ -22,31 +24,31 @@ MOST_COUNTED = 99  # a larger number would not help
 # A screen of the sidebar has a title, an icon (Material Symbols) and its lists. The lists of one
 # screen are the tabs of each other. A list is named by its model; a slash separates the model from
 # a page that is not its list.
-Screen = tuple[str, ...]
+Screen = tuple[Text, ...]
 DAILY: tuple[Screen, ...] = (
-    ("Properties", "home_work", "properties.property"),
-    ("What changed", "history", "properties.property/changes"),
-    ("Conflicts", "call_split", "properties.conflict"),
-    ("Orders", "photo_camera", "orders.order", "orders.placement"),
-    ("Calendar", "calendar_month", "orders.order/calendar"),
-    ("Imports", "upload_file", "properties.import", "properties.source", "properties.sender"),
+    (_("Properties"), "home_work", "properties.property"),
+    (_("What changed"), "history", "properties.property/changes"),
+    (_("Conflicts"), "call_split", "properties.conflict"),
+    (_("Orders"), "photo_camera", "orders.order", "orders.placement"),
+    (_("Calendar"), "calendar_month", "orders.order/calendar"),
+    (_("Imports"), "upload_file", "properties.import", "properties.source", "properties.sender"),
 )
 PLATFORM: tuple[Screen, ...] = (
-    ("Workspaces", "hub", "crm_sync.workspace"),
-    ("Platform users", "badge", "orders.platformuser"),
-    ("Received events", "inbox", "crm_sync.receivedevent"),
-    ("Calls", "swap_vert", "crm_sync.platformcall"),
-    ("Drift", "difference", "properties.driftcheck"),
-    ("Files", "download", "orders.materialfile"),
-    ("Outgoing messages", "send", "crm_sync.outgoingmessage", "crm_sync.subscription"),
+    (_("Workspaces"), "hub", "crm_sync.workspace"),
+    (_("Platform users"), "badge", "orders.platformuser"),
+    (_("Received events"), "inbox", "crm_sync.receivedevent"),
+    (_("Calls"), "swap_vert", "crm_sync.platformcall"),
+    (_("Drift"), "difference", "properties.driftcheck"),
+    (_("Files"), "download", "orders.materialfile"),
+    (_("Outgoing messages"), "send", "crm_sync.outgoingmessage", "crm_sync.subscription"),
 )
 SCHEDULES = ("periodictask", "intervalschedule", "crontabschedule")
 SETTINGS: tuple[Screen, ...] = (
-    ("Users", "person", "auth.user", "auth.group", "crm_sync.authenticatorapp"),
-    ("Failed logins", "lock_clock", "axes.accessattempt"),
-    ("Mail and calendars", "outgoing_mail", "orders.personsettings", "orders.calendarfeed"),
-    ("API tokens", "key", "crm_sync.apitoken"),
-    ("Schedules", "schedule", *(f"django_celery_beat.{name}" for name in SCHEDULES)),
+    (_("Users"), "person", "auth.user", "auth.group", "crm_sync.authenticatorapp"),
+    (_("Failed logins"), "lock_clock", "axes.accessattempt"),
+    (_("Mail and calendars"), "outgoing_mail", "orders.personsettings", "orders.calendarfeed"),
+    (_("API tokens"), "key", "crm_sync.apitoken"),
+    (_("Schedules"), "schedule", *(f"django_celery_beat.{name}" for name in SCHEDULES)),
 )
 
 
@@ -55,11 +57,11 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 
     What people work with every day comes first. *Settings* is folded until one of it is open.
     """
-    overview = {"title": "Overview", "icon": "dashboard", "link": reverse("admin:index")}
+    overview = {"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}
     groups = [
         _group("", [overview, *_items(request, DAILY)]),
-        _group("Platform", _items(request, PLATFORM)),
-        _group("Settings", [*_mine(request), *_items(request, SETTINGS)], folds=True),
+        _group(_("Platform"), _items(request, PLATFORM)),
+        _group(_("Settings"), [*_mine(request), *_items(request, SETTINGS)], folds=True),
     ]
     _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
@@ -68,7 +70,7 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 def tabs(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the lists that stand on one another's pages as tabs, for unfold."""
     found = []
-    for _, _, *labels in (*DAILY, *PLATFORM, *SETTINGS):
+    for __, __, *labels in (*DAILY, *PLATFORM, *SETTINGS):
         allowed = [label for label in labels if _may_open(request, label)]
         if len(allowed) > 1:
             found.append({"models": allowed, "items": [_tab(request, name) for name in allowed]})
@@ -83,15 +85,15 @@ def _tab(request: HttpRequest, label: str) -> dict[str, Any]:
 def _mine(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the pages on which people set what concerns themselves."""
     screens = [
-        ("My settings", "manage_accounts", "admin:orders_personsettings_mine"),
-        ("Sessions", "devices", "admin:auth_user_sessions"),
+        (_("My settings"), "manage_accounts", "admin:orders_personsettings_mine"),
+        (_("Sessions"), "devices", "admin:auth_user_sessions"),
     ]
     if second_factor.concerns(request.user):
-        screens.append(("Second factor", "security", second_factor.MINE))
+        screens.append((_("Second factor"), "security", second_factor.MINE))
     return [{"title": title, "icon": icon, "link": reverse(name)} for title, icon, name in screens]
 
 
-def _group(title: str, items: list[dict[str, Any]], *, folds: bool = False) -> dict[str, Any]:
+def _group(title: Text, items: list[dict[str, Any]], *, folds: bool = False) -> dict[str, Any]:
     return {"title": title, "collapsible": folds, "separator": bool(title), "items": items}
 
 

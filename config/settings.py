@@ -13,6 +13,7 @@ from zoneinfo import available_timezones
 from cryptography.fernet import Fernet
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
 
 from config import data_dir
 from config.environment import REMOVED, Env
@@ -462,7 +463,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "CRM sync",
     "SITE_HEADER": "CRM sync",
-    "SITE_SUBHEADER": "Properties and orders, in sync",
+    "SITE_SUBHEADER": _("Properties and orders, in sync"),
     "SITE_SYMBOL": "sync_alt",
     "SITE_URL": None,  # there is no public site
     "SHOW_HISTORY": True,

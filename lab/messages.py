@@ -31,6 +31,7 @@ KEYWORDS = DEFAULT_KEYWORDS | {
     f"{name}_lazy": DEFAULT_KEYWORDS[name] for name in ("gettext", "ngettext", "pgettext")
 }
 SAME = datetime(2026, 1, 1, tzinfo=UTC)
+THEME = ("Light", "Dark", "System")  # words of unfold that its own catalogues lack
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
 Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
 
@@ -50,6 +51,8 @@ def found() -> Iterator[Found]:
                 "python", io.BytesIO(text.encode()), keywords=KEYWORDS
             ):
                 yield message, name, context
+    for name in THEME:
+        yield name, "config/templates/unfold", None
     for context, names in (
         (FIELD, {english(field.name) for field in FIELDS.values()}),
         (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),

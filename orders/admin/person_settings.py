@@ -51,7 +51,10 @@ class PersonSettingsForm(ModelForm):
         ),
     )
     time_zone = forms.ChoiceField(
-        required=False, widget=UnfoldAdminSelectWidget, help_text=_("Of all times on these pages.")
+        label=_("Time zone"),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Of all times on these pages."),
     )
 
     language = forms.ChoiceField(

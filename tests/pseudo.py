@@ -1,0 +1,73 @@
+"""A language in which every translated text stands in brackets and is a third longer.
+
+What a page shows without brackets is not translated, or is put together from parts.
+"""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.mofile import write_mo
+from django.utils.translation import trans_real
+from lxml import html
+
+from lab.messages import template
+
+CODE = "eo"  # any language that Django knows and nobody of ours reads
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
+
+
+def catalogues(folder: Path) -> Path:
+    """Write the language, of our texts and of those that the libraries translate."""
+    made = Catalog(locale=CODE, charset="utf-8")
+    for one in template():
+        if one.id:
+            made.add(one.id, _each(one.id), context=one.context)
+    for key in trans_real.DjangoTranslation("de", domain="django")._catalog.keys():  # noqa: SIM118
+        text, plural = key if isinstance(key, tuple) else (key, None)
+        context, _, text = text.rpartition("\x04")
+        if text and plural is None and made.get(text, context or None) is None:
+            made.add(text, longer(text), context=context or None)
+    path = folder / CODE / "LC_MESSAGES" / "django.mo"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        write_mo(file, made)
+    return folder
+
+
+def _each(text: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    return tuple(map(longer, text)) if isinstance(text, tuple) else longer(text)
+
+
+def longer(text: str) -> str:
+    """Return a text in brackets and a third longer, with its placeholders."""
+    return f"⟦{text}{'~' * (len(text) // 3)}⟧"
+
+
+def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
+    """Return what the page shows that is in no brackets, apart from data of people.
+
+    Args:
+        own: texts that are data, such as names of accounts and of products.
+    """
+    tree = html.fromstring(page)
+    for hidden in tree.xpath(
+        "//script | //style | //template | //noscript | //select[@name='time_zone']"
+        " | //*[contains(@class, 'material-symbols')]"
+    ):
+        hidden.drop_tree()
+    texts = [text for text in tree.itertext() if text.strip()]
+    for name in ("title", "placeholder", "aria-label", "alt"):
+        texts += tree.xpath(f"//@{name}")
+    found = []
+    for text in texts:
+        rest, inner = "", " ".join(text.split())
+        while rest != inner:  # a translated text may stand in another
+            rest, inner = inner, _BRACKETED.sub("", inner)
+        for name in own:
+            rest = rest.replace(name, "")
+        if _WORD.search(rest):
+            found.append(rest.strip())
+    return list(dict.fromkeys(found))

@@ -1,0 +1,56 @@
+"""The pages that are whole in every language: in a pseudo-language, each text is in brackets.
+
+A page is added here when its last text is translated; the others are English so far (decision 29).
+"""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django.utils.translation import trans_real
+
+from crm_sync.models import Heartbeat
+from orders.models import PersonSettings
+from tests.crm_sync.admin_pages import client_of
+from tests.pseudo import CODE, catalogues, longer, untranslated
+
+WHOLE = ["/admin/orders/personsettings/mine/"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return catalogues(tmp_path_factory.mktemp("locale"))
+
+
+@pytest.fixture
+def reader(db, settings, folder) -> Client:
+    """Return a client whose person reads the pseudo-language."""
+    settings.LOCALE_PATHS = [folder]
+    settings.LANGUAGES = [("en", "English"), (CODE, longer("Pseudo"))]
+    trans_real._translations.clear()
+    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
+        Heartbeat.objects.create(
+            kind=kind, name="a", started_at=timezone.now(), seen_at=timezone.now()
+        )
+    client = client_of(superuser=True)
+    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language=CODE)
+    yield client
+    trans_real._translations.clear()
+
+
+# Data and names, which no language changes.
+NAMES = ("CRM sync", "English", "user-0")
+
+
+@pytest.mark.parametrize("page", WHOLE)
+def test_each_text_of_the_page_is_translated(reader, page):
+    response = reader.get(page)
+    assert response.status_code == 200
+    found = untranslated(response.content.decode(), NAMES)
+    assert found == []
+
+
+def test_a_text_that_is_not_translated_is_named():
+    page = (
+        f"<html><body><p>{longer('Save')} now</p><b title='Close'>{longer('a')}</b></body></html>"
+    )
+    assert untranslated(page) == ["now", "Close"]
