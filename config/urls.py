@@ -8,9 +8,11 @@ from django.views.generic import RedirectView
 
 from crm_sync.admin.accounts.password_pages import ChoosePassword, forgotten
 from crm_sync.api.views import Nowhere
+from crm_sync.security import sessions
 from crm_sync.security.password_links import SET
 from orders.admin import palette
 
+handler400 = "crm_sync.api.error_answers.bad_request"
 handler500 = "crm_sync.api.error_answers.server_error"
 
 # The first match counts. The properties come last, since one of their patterns matches any rest.
@@ -29,6 +31,7 @@ urlpatterns = [
     ),
     # Instead of unfold's own search, which keeps its answers for five minutes.
     path("admin/search/", admin.site.admin_view(palette.search_view)),
+    path("admin/session/", admin.site.admin_view(sessions.still_open), name=sessions.STILL_OPEN),
     path("admin/password/forgotten/", forgotten, name="forgotten_password"),
     path("admin/password/set/", ChoosePassword.as_view(), name=SET),
     path("admin/", admin.site.urls),

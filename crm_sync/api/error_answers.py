@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
@@ -109,6 +110,16 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from _flat(inner, f"{path}[{index}]" if is_inside else path)
     else:
         yield path, str(detail)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request that Django refuses before a view, in the same format."""
+    if not request.path_info.startswith(PREFIX):
+        return defaults.bad_request(request, exception)
+    text = "This request cannot be read. Nothing was changed."
+    if isinstance(exception, DisallowedHost):
+        text = "The header Host has an address that is not served here."
+    return JsonResponse(document("bad_request", text), status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

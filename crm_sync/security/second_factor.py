@@ -25,6 +25,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 
 from crm_sync.models import AuthenticatorApp
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.security import sessions
 
 OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
 DIGITS = 6  # of an app's code, which is shorter than a recovery code
@@ -32,7 +33,7 @@ RECOVERY_CODES, BITS = 10, 80  # enough bits that nobody finds a code by its dig
 LENGTH = BITS // 5  # of a recovery code and of its digest, in base 32
 WAITS = timedelta(minutes=10)  # how long a new app waits for its first code
 MINE = "admin:crm_sync_authenticatorapp_mine"
-OPEN = (MINE, "admin:logout")  # for people who have to set it up first
+OPEN = (MINE, "admin:logout", sessions.STILL_OPEN)  # for people who have to set it up first
 
 
 def is_on() -> bool:

@@ -16,9 +16,11 @@ from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_GET
 
 from crm_sync.platform import callers
 
@@ -27,6 +29,7 @@ log = logging.getLogger(__name__)
 BEGAN, USED, WHERE, BROWSER = "began_at", "used_at", "address", "browser"  # keys in the session
 PACE = timedelta(minutes=1)  # between two writes of the last use
 LONGEST = 200  # characters that are stored of the name of a browser
+STILL_OPEN = "session"  # the name of an address
 NAME = 16  # characters of the name of a session, which does not reveal its key
 
 
@@ -78,6 +81,16 @@ def end(person: User, names: set[str], now: datetime) -> int:
     """End the sessions of a person with these names and return their number."""
     keys = [one.key for one in logins(person, now) if one.name in names]
     return Session.objects.filter(pk__in=keys).delete()[0]
+
+
+@require_GET
+def still_open(request: HttpRequest) -> HttpResponse:
+    """Answer 204 with the token for the forms of an open page, which a new login changes.
+
+    A page asks before it sends a form (`session.js`). Without a session it is led to the login, as
+    from any address of the admin.
+    """
+    return HttpResponse(status=204, headers={"X-CSRFToken": get_token(request)})
 
 
 # --- each request ---

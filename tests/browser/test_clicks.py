@@ -163,9 +163,11 @@ def test_a_feed_is_imported(hand, drain_all, settings, tmp_path):
         hand.press("Import a feed")
         hand.page.set_input_files("[name=file]", feed)
         hand.press_button("Upload")
+        hand.sees("A worker looks at the file")
         drain_all()
         hand.sees("This is what the import would do")
         hand.press_button("Import")
+        hand.sees("A worker imports the file")
         drain_all()
         hand.sees("All records were imported.")
     assert Property.objects.filter(object_reference_id__in=["A1", "A2"]).count() == 2
@@ -249,7 +251,7 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
         page.click("#result_list tbody a >> nth=0")
         page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Webhook").click()
         hand.press_button("Rotate the secret")
-        page.wait_for_load_state()
+        hand.sees("The platform has a new secret")
     assert box.workspace.webhook["authSecret"] != before
 
 

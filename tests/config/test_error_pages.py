@@ -3,9 +3,8 @@
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
-from django.views import defaults
 
-from crm_sync.api.error_answers import server_error
+from crm_sync.api.error_answers import bad_request, server_error
 
 NOT_DONE = "Nothing was changed."
 
@@ -34,11 +33,21 @@ def test_a_form_without_its_token_says_that_it_is_out_of_date(db):
     assert "This form is out of date" in answer.content.decode()
 
 
+def test_a_wrong_host_is_a_400_in_the_format_of_the_api_and_a_page_elsewhere():
+    client = Client(headers={"Host": "x"})
+    answer = client.get("/api/v1/workspaces/main/properties")
+    text = "The header Host has an address that is not served here."
+    assert answer.status_code == 400
+    assert answer.json() == {"code": "bad_request", "message": text, "fields": []}
+    page = client.get("/admin/")
+    assert (page.status_code, "This request cannot be read" in page.text) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [(400, "This request cannot be read"), (500, "Something went wrong here")],
 )
 def test_what_cannot_be_answered_needs_no_database(status, words):
     request = RequestFactory().get("/admin/")
-    answer = server_error(request) if status == 500 else defaults.bad_request(request, ValueError())
+    answer = server_error(request) if status == 500 else bad_request(request, ValueError())
     assert (answer.status_code, words in answer.content.decode()) == (status, True)

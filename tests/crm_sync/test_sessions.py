@@ -61,6 +61,18 @@ def test_a_page_that_moves_by_itself_is_no_use(clock):
     assert last == 302
 
 
+def test_an_open_page_gets_its_new_token_and_after_the_session_the_login(clock):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(User.objects.create_user("ada", password=GOOD, is_staff=True))
+    answer = browser.get("/admin/session/", headers=BY_ITSELF)
+    assert (answer.status_code, answer.content) == (204, b"")
+    form = {"csrfmiddlewaretoken": answer["X-CSRFToken"]}
+    assert browser.post(MINE, form).status_code == 302
+    clock.shift(timedelta(minutes=60))
+    answer = browser.get("/admin/session/", headers=BY_ITSELF)
+    assert answer["Location"] == f"{LOGIN}?next=/admin/session/"
+
+
 def test_what_somebody_does_by_a_script_of_the_page_is_use(clock):
     browser = enter()
     for _ in range(5):

@@ -1,8 +1,10 @@
 """An order is placed at most once, and every ending is shown (I9)."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
@@ -400,6 +402,16 @@ def test_the_admin_settles_by_post_and_not_for_viewers(admin_client, client, unc
     client.post(address, chosen)
     uncertain.refresh_from_db()
     assert uncertain.state == State.UNCERTAIN
-    admin_client.post(address, chosen)
+    page = admin_client.post(address, chosen)
+    assert page.context["title"] == "It was not placed"
+    assert "You found no order on the platform for: SEED-1." in page.text
+    assert 'name="password"' not in page.text
+    uncertain.refresh_from_db()
+    assert (uncertain.state, LogEntry.objects.count()) == (State.UNCERTAIN, 0)
+    posted = dict(re.findall(r'<input type="hidden" name="(\w+)" value="(\w+)">', page.text))
+    assert posted.items() >= chosen.items()
+    admin_client.post(address, posted | {"confirmed": "1"})
     uncertain.refresh_from_db()
     assert uncertain.state == State.FAILED
+    answer = admin_client.post(address, chosen, follow=True)
+    assert "Nothing here is uncertain." in answer.text

@@ -1,5 +1,6 @@
 """What changed: all history on one page, filtered, and undone as one from there."""
 
+import re
 from datetime import timedelta
 from urllib.parse import urlencode
 
@@ -8,6 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
+from crm_sync.admin.ui.cells import local_time
 from crm_sync.models import Workspace
 from properties.domain import change_selection
 from properties.domain.editing import edit
@@ -222,15 +224,37 @@ def test_a_post_that_names_no_change_is_refused(admin_client, flat, anna, up_to)
     assert (posted.status_code, Undo.objects.exists()) == (403, False)
 
 
+def taken_back(client, row) -> list[tuple[str, str]]:
+    """Return what the head of the page of an import says of its undos, and where that leads."""
+    page = client.get(f"/admin/properties/import/{row.pk}/change/").text
+    banner = r'<p class="cs-banner cs-muted">(.*?) <a class="cs-link" href="(.*?)">What undo'
+    return re.findall(banner, page)
+
+
 def test_the_page_of_an_import_takes_it_back(admin_client, imported, take_undos):
     page = admin_client.get(f"/admin/properties/import/{imported.pk}/change/").content.decode()
     address = undo_page(cause=Cause.IMPORT.of(imported.pk))
     assert f'href="{address}">Take it back' in page
     plan = admin_client.get(address).context["plan"]
     assert (plan.fields, plan.removed) == (2, 1)
-    admin_client.post(address, {"up_to": plan.up_to})
+    there = admin_client.post(address, {"up_to": plan.up_to})
+    at, link = local_time(Undo.objects.get().requested_at), there.url
+    said = f"Being taken back by admin, {at}: 0 fields restored, 0 kept."
+    assert taken_back(admin_client, imported) == [(said, link)]
     take_undos()
     assert desired() == {"A1": {"objectReferenceId": "A1", "title": "Old"}}
+    said = f"Taken back by admin, {at}: 2 fields restored, 1 property removed, 0 kept."
+    assert taken_back(admin_client, imported) == [(said, link)]
+
+
+def test_an_import_of_which_one_field_was_undone_is_not_taken_back(
+    admin_client, imported, take_undos
+):
+    one = undo_page(cause=Cause.IMPORT.of(imported.pk), field="title")
+    admin_client.post(one, {"up_to": admin_client.get(one).context["plan"].up_to})
+    take_undos()
+    assert Undo.objects.get().count("fields") == 1
+    assert taken_back(admin_client, imported) == []
 
 
 def test_an_import_whose_changes_do_not_name_it_says_so(admin_client, imported):

@@ -14,6 +14,7 @@ from orders.models import Order
 from properties.domain.editing import create, due_now, edit
 from properties.models import Change, Property, Recurring, Walk
 from properties.pull.walk import pull
+from properties.push import holder
 from tests.conftest import PLATFORM
 from tests.orders.admin_rows import make_order
 from tests.platforms import Between
@@ -318,6 +319,38 @@ def test_a_property_that_was_created_anew_under_its_reference_is_ours_again(
     assert row.desired["numberOfRooms"] == 3
     seeded = len(box.workspace.properties) - 1
     assert Property.objects.count() == seeded + 1
+
+
+@pytest.mark.rule("I4")
+def test_a_second_mirror_that_is_edited_as_the_push_takes_it_over_stays_with_the_edit(
+    box, workspace, drain_all, monkeypatch
+):
+    row = create(workspace, "A-1", {"title": "Ours"}, origin="FEED", now=now())
+    drain_all()
+    row.refresh_from_db()
+    there = box.workspace.properties.pop(row.platform_id)
+    box.workspace.properties["99"] = there | {"id": "99"}
+    walk(workspace)
+    found, edited = holder._duplicate_mirror, []
+
+    def edited_in_between(row, columns):
+        twin = found(row, columns)
+        if twin and not edited:
+            mirror = Property.objects.get(pk=twin.pk)
+            edited.append(edit(mirror, {"title": "Typed"}, origin="ADMIN", now=now()))
+        return twin
+
+    monkeypatch.setattr(holder, "_duplicate_mirror", edited_in_between)
+    for _ in range(2):
+        drain_all()
+        walk(workspace)
+    assert len(edited) == 1
+    mirror = Property.objects.get(platform_id="99")
+    assert (mirror.pk == row.pk, mirror.desired["title"]) == (False, "Typed")
+    assert Change.objects.filter(real_estate_property=mirror, origin="ADMIN").count() == 1
+    assert box.workspace.properties["99"]["title"] == "Typed"
+    row.refresh_from_db()
+    assert row.object_reference_id == "A-1"
 
 
 def test_an_edit_goes_to_our_property_where_another_has_its_reference_too(

@@ -63,14 +63,21 @@ def check(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
 
 
 def ask_first(
-    screen: ModelAdmin, request: HttpRequest, *, title: str, text: str, back: str = ""
+    screen: ModelAdmin,
+    request: HttpRequest,
+    *,
+    title: str,
+    text: str,
+    back: str = "",
+    needs_password: bool = True,
 ) -> TemplateResponse:
-    """Show a page for the password, which posts the same action again.
+    """Show a page that asks before an action, and posts the same action again with `confirmed`.
 
     Args:
         title: what the action does, also the text of its button.
         text: the effect of the action.
         back: the address of the link back, "" for the list.
+        needs_password: whether the page also asks for the password.
     """
     kept = ("action", "select_across", helpers.ACTION_CHECKBOX_NAME)
     listed = reverse(f"admin:{screen.opts.app_label}_{screen.opts.model_name}_changelist")
@@ -80,5 +87,6 @@ def ask_first(
         "wrong": login.WRONG if NAME in request.POST else "",
         "posted": [(name, one) for name in kept for one in request.POST.getlist(name)],
         "back": back or listed,
+        "needs_password": needs_password,
     }
     return page(screen, request, "crm_sync/ui/ask_password.html", context)

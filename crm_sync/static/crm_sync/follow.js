@@ -10,7 +10,6 @@
     const EVERY = 3000; // milliseconds
     const AFTER_SILENCE = 10000;
     const SILENT = "No answer at the moment; asking again.";
-    const LOGGED_OUT = "You are logged out. Log in in another tab, and go on here.";
     const NOT_OURS = new Set(["open"]); // what a person unfolded
 
     const isLike = (one, other) =>
@@ -63,14 +62,12 @@
 
     async function ask(address, still) {
         const answer = await fetch(address, { redirect: "manual" });
-        if (answer.type === "opaqueredirect") throw new Error(LOGGED_OUT);
+        if (answer.type === "opaqueredirect") {
+            document.dispatchEvent(new Event("session-ended")); // session.js says so
+            return;
+        }
         if (!answer.ok) throw new Error(String(answer.status));
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-        // Somebody may have logged in again in another tab, which ends the tokens of this page.
-        const token = fresh.querySelector("[name=csrfmiddlewaretoken]")?.value;
-        for (const input of token ? document.querySelectorAll("[name=csrfmiddlewaretoken]") : []) {
-            input.value = token;
-        }
         if (isHeld(still)) return;
         const count = boxes().length;
         for (const part of fresh.querySelectorAll("[data-part]")) {
@@ -95,6 +92,7 @@
         note.className = "cs-silent";
         note.setAttribute("role", "status");
         note.hidden = true;
+        note.textContent = SILENT;
         document.body.append(note);
         let pause = "now" in box.dataset ? 0 : Number(box.dataset.every) || EVERY;
         while (!document.querySelector("[data-finished], [data-next]")) {
@@ -105,7 +103,6 @@
                 await ask(box.dataset.follow, box.dataset.still);
                 note.hidden = true;
             } catch (error) {
-                note.textContent = error.message === LOGGED_OUT ? LOGGED_OUT : SILENT;
                 note.hidden = false;
                 pause = AFTER_SILENCE;
             }

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
 from crm_sync.admin.ui.cells import EMPTY, page_of, shortened
 from crm_sync.admin.ui.columns import column, moment_column
@@ -27,6 +28,11 @@ from orders.admin.placing.property_choice import StartsOrders, search_view, star
 from orders.models import Placement
 from orders.placing import settlement
 from orders.placing.failures import NoSuchChoice
+
+NOT_PLACED = (
+    "You found no order on the platform for: {names}. It can be ordered again then, and is ordered"
+    " twice if the first order exists after all. Nobody can take this back."
+)
 
 
 @admin.register(Placement)
@@ -70,17 +76,30 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     sent = moment_column("sent", "sent_at")
     why = column("problem", lambda row: shortened(explain(row.problem).sentence, 70))
 
-    @action(description="It was not placed", permissions=["act"])
-    def not_placed(self, request: HttpRequest, queryset: QuerySet[Placement]) -> None:
+    @action(description="It was not placed…", permissions=["act"])
+    def not_placed(
+        self, request: HttpRequest, queryset: QuerySet[Placement]
+    ) -> HttpResponse | None:
         """Settle uncertain placements that a person did not find on the platform (POST only)."""
         uncertain = queryset.filter(state=Placement.State.UNCERTAIN)
+        rows = list(uncertain)
+        if not rows:
+            messages.warning(request, "Nothing here is uncertain.")
+            return None
+        if "confirmed" not in request.POST:
+            return own_password.ask_first(
+                self,
+                request,
+                title="It was not placed",
+                text=NOT_PLACED.format(names=", ".join(one.object_reference_id for one in rows)),
+                back=page_of(rows[0]) if len(rows) == 1 else "",
+                needs_password=False,
+            )
         self.note(request, uncertain, "Settled: it was not placed.")
         now = timezone.now()
-        count = sum(settlement.decide(one, order_id=None, now=now) for one in uncertain)
-        if count:
-            messages.success(request, f"Settled as not placed: {count}.")
-        else:
-            messages.warning(request, "Nothing here is uncertain.")
+        count = sum(settlement.decide(one, order_id=None, now=now) for one in rows)
+        messages.success(request, f"Settled as not placed: {count}.")
+        return None
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages for preparing and placing an order."""

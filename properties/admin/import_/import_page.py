@@ -6,9 +6,11 @@ from typing import Any
 
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at
+from crm_sync.text import counted
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of
@@ -16,7 +18,7 @@ from properties.admin.property.match_page import match_address
 from properties.domain.change_selection import ChangeSelection
 from properties.domain.headline import headline
 from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
-from properties.models import Change, Import, Property
+from properties.models import Change, Import, Property, Undo
 from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 
@@ -88,6 +90,7 @@ def import_page(
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
         "take_back": undo if may_act and has_changes else "",
+        "taken_back": _taken_back(row),
         "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
@@ -100,6 +103,25 @@ def import_page(
         "changed": changed_part(summary, page, names),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
+
+
+def _taken_back(row: Import) -> list[tuple[str, str, str]]:
+    """Return each undo of the whole import, the newest first: a sentence, its page and its name."""
+    whole = ChangeSelection(cause=Cause.IMPORT.of(row.pk)).within(row.workspace_id)
+    jobs = Undo.objects.filter(workspace=row.workspace_id, chosen=whole.to_json())
+    return [
+        (_undo_sentence(job), reverse("admin:properties_property_undone", args=[job.pk]), str(job))
+        for job in jobs.select_related("requested_by").order_by("-pk")
+    ]
+
+
+def _undo_sentence(job: Undo) -> str:
+    by = f" by {job.requested_by}" if job.requested_by else ""
+    state = "Taken back" if job.ended_at else "Being taken back"
+    done = [f"{counted(job.count('fields'), 'field')} restored", f"{job.count('kept')} kept"]
+    if removed := job.count("removed"):
+        done.insert(1, f"{removed} {'property' if removed == 1 else 'properties'} removed")
+    return f"{state}{by}, {local_time(job.requested_at)}: {', '.join(done)}."
 
 
 def _written(row: Import) -> int:

@@ -29,7 +29,12 @@
       }
       none.hidden = found;
     };
-    box.addEventListener("input", show);
+    const search = (event) => {
+      if (event.target !== box) return;
+      event.stopPropagation(); // who leaves after a search loses nothing
+      show();
+    };
+    box.form.addEventListener("input", search, true);
     box.addEventListener("keydown", (event) => {
       if (event.key === "Enter") event.preventDefault(); // it searches, and sends nothing
     });
