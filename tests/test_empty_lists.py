@@ -21,3 +21,17 @@ def test_an_empty_list_says_so_and_has_nothing_to_search(name, settings):
     text = boss.get(reverse(name)).content.decode()
     assert ("cs-empty" in text, 'id="searchbar"' in text) == (True, False)
     assert "cs-empty" not in boss.get(reverse(name), {"q": "x"}).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"q": "x"}, "No order matches your search."),
+        ({"status": "PLACED"}, "No order matches your filters."),
+        ({"q": "x", "status": "PLACED"}, "No order matches your search and your filters."),
+    ],
+)
+def test_a_search_or_a_filter_that_leaves_nothing_says_so(query, says):
+    page = client_of(superuser=True).get(reverse("admin:orders_order_changelist"), query)
+    assert says in page.content.decode()

@@ -65,6 +65,14 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
     assert not AccessAttempt.objects.filter(post_data__contains="wrong-").exists()
 
 
+def test_a_wrong_password_is_refused_in_the_words_of_the_form(ada):
+    said = enter("wrong").context["form"].non_field_errors()
+    assert said == [
+        "No account with access has this name or mail address and this password. "
+        "Capital and small letters count in the password."
+    ]
+
+
 def test_a_password_that_was_typed_as_a_name_is_kept_nowhere(ada, caplog):
     caplog.set_level(logging.INFO)
     for n in range(4):

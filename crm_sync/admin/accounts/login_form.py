@@ -8,9 +8,16 @@ from django.contrib.auth.signals import user_login_failed
 from crm_sync.admin.ui.base import AuthenticationForm
 from crm_sync.security import second_factor
 
+REFUSED = (
+    "No account with access has this name or mail address and this password. "
+    "Capital and small letters count in the password."
+)
+
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]
     """The login form: all inputs are on one page, so no session exists before the code is right."""
+
+    error_messages = AuthenticationForm.error_messages | {"invalid_login": REFUSED}
 
     code = forms.CharField(
         required=False,

@@ -223,7 +223,7 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
         ),
         (
             "aside",
-            "Set aside, because there is no field for it: kept with the property, and not sent",
+            "Set aside: kept with the property, and not sent",
             [
                 (*named(ref), "; ".join(map(_value, values)))
                 for ref, values in summary.get("aside", [])

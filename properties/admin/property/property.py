@@ -338,7 +338,7 @@ def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
 def _lines(texts: tuple[str, str]) -> SafeString | str:
     """Show one or two texts, each on a line."""
     lines = [unbroken(shortened(text, 40)) for text in texts if text]
-    return two_lines(*lines) if len(lines) == 2 else (*lines, EMPTY)[0]
+    return two_lines(*lines) if lines else EMPTY
 
 
 def _give_headlines(rows: Iterable[Any]) -> None:

@@ -8,6 +8,11 @@
     const links = [...box.querySelectorAll(".ps-tabs a, .ps-groups a")];
     const named = (hash) => document.getElementById(`${hash.slice(1)}-group`);
 
+    const swipeTo = (link) => {
+      const row = link.parentElement;
+      row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
+    };
+
     const open = () => {
       let target = named(location.hash);
       if (!box.contains(target)) target = panels[0];
@@ -22,10 +27,7 @@
         const isOpen = opened.includes(named(link.hash));
         if (isOpen) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
-        const row = link.parentElement;
-        if (isOpen && row.scrollWidth > row.clientWidth) {
-          row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
-        }
+        if (isOpen) swipeTo(link);
       }
       if (!panels.includes(target)) target.scrollIntoView({ block: "start" });
       return opened;
@@ -45,6 +47,8 @@
 
     open();
     showRefused();
+    // Once more in the widths of the font that is loaded: else the last tab may be cut.
+    document.fonts.ready.then(() => links.filter((link) => link.ariaCurrent).forEach(swipeTo));
     addEventListener("hashchange", open);
     const form = box.closest("form");
     // The answer to a save opens the same tab: a redirect keeps this part of the address, too.

@@ -1,0 +1,149 @@
+"""What a person sees at a glance: nothing lies on something else, is cut, or stands askew."""
+
+from datetime import timedelta
+from time import sleep
+
+import pytest
+from django.urls import reverse
+from django.utils.timezone import now
+from playwright.sync_api import Page, Route
+
+from crm_sync.models import Gap, Subscription
+from orders.models import Assignment, Order
+from properties.models import Conflict, Property, Sender, Source
+from tests.browser.test_admin import stock  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+THREE_LINES = 80  # px of a cell, with its padding
+LONG = "House with a large garden and a view of the lake"
+
+
+def boxes(page: Page, selector: str) -> list[dict[str, float]]:
+    """Return the places of all that is visible: left, top, right and bottom."""
+    found = (
+        page.locator(selector)
+        .filter(visible=True)
+        .evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())")
+    )
+    return [{name: box[name] for name in ("left", "top", "right", "bottom")} for box in found]
+
+
+def overlaps(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Return whether both take the same place; a touching edge does not count."""
+    across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+    return across > 1 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1
+
+
+def answer_late(route: Route) -> None:
+    """Let a font come after the page was first drawn, with narrower letters."""
+    sleep(0.3)
+    route.continue_()
+
+
+def test_no_badge_lies_on_another_one_on_the_card_of_an_order(visit, stock):  # noqa: F811
+    Order.objects.update(status="IN_PROGRESS", is_confirmed=False)
+    Assignment.objects.update(status="SCHEDULED", is_confirmed=False)
+    page = visit(width=390).log_in()
+    page.goto(reverse("admin:orders_order_changelist"))
+    shown = boxes(page, "#result_list .cs-badge")
+    assert len(shown) >= 2
+    pairs = [(one, other) for n, one in enumerate(shown) for other in shown[n + 1 :]]
+    assert [pair for pair in pairs if overlaps(*pair)] == []
+
+
+@pytest.mark.parametrize(("theme", "scheme"), [("light", "normal"), ("dark", "dark")])
+def test_what_the_browser_draws_is_dark_on_a_dark_page(visit, stock, theme, scheme):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1003")
+    Conflict.objects.create(real_estate_property=home, path="title", ours="a", theirs="b")
+    page = visit(theme=theme).log_in()
+    page.goto(reverse("admin:properties_conflict_decide", args=[home.pk]))
+    radio = page.locator("input[type=radio]").first
+    assert radio.evaluate("one => getComputedStyle(one).colorScheme") == scheme
+
+
+def test_the_name_of_a_cell_keeps_its_line_beside_a_long_value(visit, stock):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1003")
+    Conflict.objects.create(real_estate_property=home, path="title", ours=LONG, theirs="b")
+    page = visit(width=390).log_in()
+    page.goto(reverse("admin:properties_conflict_changelist"))
+    cell = page.locator("#result_list td.field-ours_")
+    looks = cell.evaluate(
+        "one => [getComputedStyle(one, '::before').flexShrink, getComputedStyle(one).textAlign]"
+    )
+    assert looks == ["0", "right"]
+
+
+def test_on_a_phone_the_header_names_the_property_in_full(visit, stock):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1003")
+    page = visit(width=390).log_in()
+    page.goto(reverse("admin:properties_property_change", args=[home.pk]))
+    name = page.locator("#header-inner h1 > :last-child")
+    assert name.inner_text() == "MH-1003"
+    assert name.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_on_a_phone_the_open_tab_of_a_property_is_seen_whole(visit, stock):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1001")
+    page = visit(width=390).log_in()
+    page.route("**/*.woff2*", answer_late)
+    page.goto(reverse("admin:properties_property_change", args=[home.pk]) + "#history")
+    page.wait_for_load_state("networkidle")
+    [row] = boxes(page, ".ps-tabs")
+    [tab] = boxes(page, ".ps-tabs [aria-current]")
+    assert row["left"] <= tab["left"]
+    assert tab["right"] <= row["right"]
+
+
+def test_an_appointment_and_an_interval_take_few_lines(visit, stock):  # noqa: F811
+    order = Order.objects.get()
+    Assignment.objects.update(scheduled_at=now(), status="SCHEDULED")
+    hour = timedelta(hours=1)
+    Gap.objects.create(
+        workspace=stock, why="ERASED", began_at=now() - hour, ended_at=now(), noticed_at=now()
+    )
+    page = visit().log_in()
+    page.goto(
+        reverse("admin:properties_property_change", args=[order.real_estate_property_id])
+        + "#orders"
+    )
+    [appointment] = boxes(page, "[data-part] td[data-label='Next appointment']")[:1]
+    page.goto(reverse("admin:crm_sync_workspace_gaps", args=[stock.pk]))
+    [interval] = boxes(page, "td[data-label=Interval]")[:1]
+    assert appointment["bottom"] - appointment["top"] < THREE_LINES
+    assert interval["bottom"] - interval["top"] < THREE_LINES
+
+
+def test_the_numbers_of_a_row_of_tiles_are_level(visit, stock):  # noqa: F811
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_match", args=[stock.pk]))
+    assert len({round(one["top"]) for one in boxes(page, ".cs-tile strong")}) == 1
+
+
+def test_a_page_with_a_form_has_one_purple_button(visit, stock):  # noqa: F811
+    sender = Sender.objects.create(workspace=stock, name="Agency")
+    address = "https://feeds.test/unload.zip"
+    source = Source.objects.create(
+        workspace=stock, sender=sender, address=address, is_enabled=False
+    )
+    there = Subscription.objects.create(
+        workspace=stock, address="https://erp.test/", kinds=[], is_enabled=False
+    )
+    page = visit().log_in()
+    for name, row in (("properties_source", source), ("crm_sync_subscription", there)):
+        page.goto(reverse(f"admin:{name}_change", args=[row.pk]))
+        purple = (
+            page.locator("button")
+            .filter(visible=True)
+            .evaluate_all(
+                "all => all.filter((one) => one.name === '_save'"
+                " || one.classList.contains('cs-button')).map((one) => one.textContent.trim())"
+            )
+        )
+        assert purple == ["Save"]
+
+
+def test_all_prices_of_a_list_have_one_weight(visit, stock):  # noqa: F811
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_changelist"))
+    prices = page.locator("#result_list td.field-price")
+    assert prices.count() == page.locator("td.field-price .cs-first").count() == 6
