@@ -24,7 +24,7 @@ MOST_COUNTED = 99  # a larger number would not help
 # A screen of the sidebar has a title, an icon (Material Symbols) and its lists. The lists of one
 # screen are the tabs of each other. A list is named by its model; a slash separates the model from
 # a page that is not its list.
-Screen = tuple[Text, ...]
+Screen = tuple[Text, str, *tuple[str, ...]]
 DAILY: tuple[Screen, ...] = (
     (_("Properties"), "home_work", "properties.property"),
     (_("What changed"), "history", "properties.property/changes"),
