@@ -190,7 +190,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "crm_sync.security.sessions.keep",
     "crm_sync.security.second_factor.gate",
-    "orders.people.reader.for_the_reader",
+    "orders.people.locale_of_reader.for_the_reader",
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

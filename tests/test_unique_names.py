@@ -22,6 +22,7 @@ MODULES_TWICE = {
     "base": "Django's name for a database, and what all commands or all pages build on",
     "cells": "badges and links of all lists, and those of the lists of orders",
     "credentials": "what is encrypted, and the tab where a person enters it",
+    "formats": "Django's name: it finds how a language writes dates by it",
     "second_factor": "the rules of a login, and the pages about it",
     "tiles": "the tiles of the overview: an app shows its own",
 }

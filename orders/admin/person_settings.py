@@ -141,7 +141,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     actions = ("try_again",)
 
     who = column(_("account"), lambda row: row.username, "person__username")
-    kinds = column(_("about"), lambda row: ", ".join(kind.label for kind in row.kinds))
+    kinds = column(_("about"), lambda row: ", ".join(str(kind.label) for kind in row.kinds))
     range_ = column(
         _("shows"), lambda row: _("Only own orders") if row.only_mine else _("All orders")
     )

@@ -18,7 +18,7 @@ from crm_sync.links import absolute
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
-from orders.people.language import language_of
+from orders.people.language_of_person import language_of
 from orders.people.preferences import settings_of
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)

@@ -33,7 +33,7 @@ from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.news import News
 from orders.models.person_settings import switch_of
 from orders.people.happenings import NewsFilter, counts, happenings
-from orders.people.language import language_of
+from orders.people.language_of_person import language_of
 from orders.people.news_mail import written
 
 QUEUE = "notices"

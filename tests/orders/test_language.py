@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from orders.models import PersonSettings, PlatformUser
-from orders.people.language import language_of
+from orders.people.language_of_person import language_of
 from orders.people.preferences import settings_of
 from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_order

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from orders.people.language import language_of
+from orders.people.language_of_person import language_of
 from orders.people.preferences import settings_of
 
 Respond = Callable[[HttpRequest], HttpResponse]
