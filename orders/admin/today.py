@@ -37,15 +37,17 @@ def section(request: HttpRequest, now: datetime) -> SafeString:
     if not person.has_perm("orders.view_order"):
         return SafeString("")
     today = timezone.localdate(now)
+    only_mine = settings_of(person).only_mine
     held = appointments(
         beginning(today),
         beginning(today + timedelta(days=2)),
         person=person,
-        only_mine=settings_of(person).only_mine,
+        only_mine=only_mine,
     )
     drafts = _drafts(person)
     context = {
         "appointments": [_appointment(one, today, now) for one in held[:SHOWN]],
+        "only_mine": only_mine,
         "more_appointments": max(0, len(held) - SHOWN),
         "calendar": f"{reverse('admin:orders_order_calendar')}?view=list",
         "drafts": [_draft(one, now) for one in drafts[:SHOWN]],

@@ -63,8 +63,14 @@ def test_today_and_tomorrow_are_shown_by_address_and_no_other_day(main, agent):
 
 
 def test_a_day_without_appointments_says_so(agent):
-    page = agent.get("/admin/").text
-    assert "No appointment today or tomorrow." in page
+    assert "No appointment today or tomorrow." in agent.get("/admin/").text
+    assert rows(agent, "today") == []
+
+
+def test_a_day_without_appointments_of_their_own_says_whose_it_looked_for(main, agent):
+    appointment(main, "1", NOON)
+    PersonSettings.objects.update(only_mine=True)
+    assert "Your orders have no appointment today or tomorrow" in agent.get("/admin/").text
     assert rows(agent, "today") == []
 
 
