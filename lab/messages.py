@@ -19,8 +19,15 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-from properties.catalog import FIELDS, GROUPS, OTHERS
-from properties.catalog.field_names import FIELD, GROUP, VALUE, english, english_value
+from properties.catalog import FIELDS, GROUPS, OTHERS, TEXTS
+from properties.catalog.field_names import (
+    FIELD,
+    GROUP,
+    VALUE,
+    english,
+    english_group,
+    english_value,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
@@ -56,7 +63,7 @@ def found() -> Iterator[Found]:
     for context, names in (
         (FIELD, {english(field.name) for field in FIELDS.values()}),
         (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),
-        (GROUP, {*GROUPS, OTHERS}),
+        (GROUP, {english_group(group) for group in (*GROUPS, TEXTS, OTHERS)}),
     ):
         for name in sorted(names):
             yield name, "properties/catalog/fields.py", context
@@ -92,7 +99,7 @@ def written(catalogue: Catalog) -> dict[str, bytes]:
     """Return what the files of a language hold, by suffix."""
     catalogue.creation_date = catalogue.revision_date = SAME  # else each run would differ
     po, mo = io.BytesIO(), io.BytesIO()
-    write_po(po, catalogue, width=100, omit_header=False, include_lineno=False, sort_output=True)
+    write_po(po, catalogue, width=100, include_lineno=False, sort_output=True)
     write_mo(mo, catalogue)
     return {".po": po.getvalue(), ".mo": mo.getvalue()}
 
@@ -159,6 +166,8 @@ def main() -> int:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)
         without = missing(catalogue)
+        if options.check:  # a text and its translations are one commit (decision 29)
+            wrong += [f"{language}: {text} has no translation" for text in without]
         print(f"{language}: {len(catalogue)} texts, {len(without)} without a translation")
         if options.missing == language:
             print("\n".join(without))

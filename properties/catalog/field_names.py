@@ -92,6 +92,7 @@ _ACRONYMS = {
     "vat": "VAT",
     "minergie": "Minergie",
 }
+_GROUPS = {"Core": "General"}
 _VALUES = {
     "A_PLUS": "A+",
     "M2": "m²",
@@ -205,4 +206,9 @@ def english_value(value: str) -> str:
 
 def group_name(group: str) -> str:
     """Return the name of a group of fields."""
-    return pgettext(GROUP, group)
+    return pgettext(GROUP, english_group(group))
+
+
+def english_group(group: str) -> str:
+    """Return the name of a group of fields in English."""
+    return _GROUPS.get(group, group)

@@ -38,6 +38,7 @@ PLACED = {
     "grossPremium": ("Prices", "rentalIncomeInterval"),
     "author": ("Listing", "customFields"),
 }
+TEXTS = "Texts"  # a group of ours: what readers of the listing read
 OTHERS = "Others"  # the group of the fields that the catalog does not know
 _REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHILDREN.items()}
 

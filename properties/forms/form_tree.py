@@ -20,29 +20,30 @@ from properties.catalog import (
     FIELDS,
     GROUPS,
     PLACED,
+    TEXTS,
     UNKNOWN_NAMES,
     Field,
     Kind,
     children,
     find,
+    group_name,
     group_of,
     label,
     last_label,
 )
+from properties.catalog.field_names import english_group
 from properties.forms.assembly import pairs, value_at
 from properties.forms.input_html import labelled
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
 SMALL = 3  # an object with at most so many members is shown inside its parent
 REFERENCE, TITLE = "objectReferenceId", "title"
-TITLES = {"Core": "General"}
 STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
 UNKNOWN_FIELDS = "Fields that this app does not know"
 SHOWN = 1000  # characters of one of their values
 OTHERS = "Others"  # the fields after the objects and lists of a group
 HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, not as inputs
 MAP_MEMBERS = ("name", "value")
-TEXTS = "Texts"  # a group of ours: what readers of the listing read
 LANGUAGES = "localizations"
 # Where people expect fields of other groups, and the texts: the group, and the field before it.
 WHERE = {TITLE: (TEXTS, ""), LANGUAGES: (TEXTS, TITLE)} | PLACED
@@ -131,13 +132,18 @@ class Block:
 class Tab:
     """One group of the catalog."""
 
-    title: str
+    group: str
     blocks: list[Block]
+
+    @property
+    def title(self) -> str:
+        """The name of the group, in the language of the reader."""
+        return group_name(self.group)
 
     @property
     def slug(self) -> str:
         """Name of the tab in the address; unfold opens "general" first."""
-        return slugify(self.title)
+        return slugify(english_group(self.group))
 
     @property
     def places(self) -> list[InputPlace]:
@@ -165,7 +171,7 @@ def tabs(document: dict[str, Any], *, rooms: Any = None, creating: bool = True) 
     """
     groups = {group: _placed(group, rows) for group, rows in (*GROUPS.items(), (TEXTS, []))}
     found = {
-        group: Tab(TITLES.get(group, group), list(_group(rows, document)))
+        group: Tab(group, list(_group(rows, document)))
         for group, rows in groups.items()
         if rows and group not in HIDDEN_GROUPS
     }
@@ -200,7 +206,7 @@ def tab_of(path: str) -> str:
         return ""
     top = path.partition(".")[0]
     group = WHERE[top][0] if top in WHERE else group_of(path)
-    return Tab(TITLES.get(group, group), []).slug
+    return Tab(group, []).slug
 
 
 def _group(rows: list[Field], document: dict[str, Any]) -> Iterator[Block]:

@@ -15,10 +15,9 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import address_of, opened, tabs
 from crm_sync.models import Workspace
-from properties.catalog import MERGED, OTHERS, label
+from properties.catalog import MERGED, OTHERS, group_name, label
 from properties.domain import owners
 from properties.domain.owner_change import set_owner
-from properties.forms.form_tree import TITLES
 from properties.merge import Owner
 from properties.ownership import GROUP, RULED, RULED_GROUPS, Ownership, group_leaves
 
@@ -138,7 +137,7 @@ def _name(key: str) -> str:
         return OTHER_FIELDS
     group = key.removeprefix(GROUP)
     if group != key:
-        return TITLES.get(group, group)
+        return group_name(group)
     return f"{label(key)}, all its fields" if key in MERGED else label(key)
 
 

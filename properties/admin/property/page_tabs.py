@@ -4,7 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from crm_sync.hooks import PropertyTab, Section
-from properties.forms.form_tree import TEXTS, Tab
+from properties.catalog import TEXTS
+from properties.forms.form_tree import Tab
 
 TITLES = {
     PropertyTab.OVERVIEW: "Overview",
@@ -73,4 +74,4 @@ def page_tabs(
 
 
 def _tab_of(group: Tab) -> PropertyTab:
-    return PropertyTab.TEXTS if group.title == TEXTS else PropertyTab.DATA
+    return PropertyTab.TEXTS if group.group == TEXTS else PropertyTab.DATA
