@@ -56,7 +56,6 @@ class PersonSettingsForm(ModelForm):
         widget=UnfoldAdminSelectWidget,
         help_text=_("Of all times on these pages."),
     )
-
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,

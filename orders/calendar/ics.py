@@ -54,9 +54,8 @@ def calendar(
 
 def what(one: Appointment) -> str:
     """Return the products in words: "Ground photo, Floor plan"."""
-    return ", ".join(name.replace("_", " ").capitalize() for name in one.products) or _(
-        "Appointment"
-    )
+    names = ", ".join(name.replace("_", " ").capitalize() for name in one.products)
+    return names or _("Appointment")
 
 
 def _description(one: Appointment) -> str:

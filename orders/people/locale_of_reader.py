@@ -5,6 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.translation import get_language_from_request
 
 from orders.people.language_of_person import language_of
 from orders.people.preferences import settings_of
@@ -21,15 +22,14 @@ def for_the_reader(respond: Respond) -> Respond:
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        browsers = translation.get_language_from_request(request)
-        if not request.user.is_authenticated:
-            if not request.path.startswith(reverse("admin:index")):
+        if request.user.is_authenticated:
+            mine = settings_of(request.user)
+            language = language_of(mine) or get_language_from_request(request)
+            with timezone.override(mine.zone), translation.override(language):
                 return respond(request)
-            with translation.override(browsers):
+        if request.path.startswith(reverse("admin:index")):
+            with translation.override(get_language_from_request(request)):
                 return respond(request)
-        mine = settings_of(request.user)
-        language = language_of(mine) or browsers
-        with timezone.override(mine.zone), translation.override(language):
-            return respond(request)
+        return respond(request)
 
     return answer

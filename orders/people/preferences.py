@@ -34,7 +34,7 @@ def choose(
     kinds: Collection[News],
     only_mine: bool,
     time_zone: str,
-    language: str = "",
+    language: str,
     now: datetime,
 ) -> None:
     """Write the choices. Events from a time in which the person wanted no mail are never mailed.

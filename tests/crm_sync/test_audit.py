@@ -105,7 +105,7 @@ def lived(box: Sandbox, workspace: Workspace, drain_all) -> Workspace:
     recurring.begin(workspace.pk, now())
     user_list.ask(workspace.pk, now())
     agent = User.objects.create(username="agent")
-    choose(agent, kinds=[News.ACTION], only_mine=True, time_zone="", now=now())
+    choose(agent, kinds=[News.ACTION], only_mine=True, time_zone="", language="", now=now())
     drain_all()
     words = ("--reference", "H-0", "--user", "AGENT-1", "--product", "GROUND_PHOTO")
     call_command("place_order", "main", *words, stdout=StringIO())

@@ -22,7 +22,7 @@ def main() -> None:
     StatusChange.objects.update(created_at=now - timedelta(hours=1))
     person = User.objects.create_superuser("agent", "agent@example.com")
     since = now - timedelta(hours=2)
-    choose(person, kinds=[News.CANCELLED], only_mine=False, time_zone="", now=since)
+    choose(person, kinds=[News.CANCELLED], only_mine=False, time_zone="", language="", now=since)
 
 
 if __name__ == "__main__":

@@ -144,7 +144,9 @@ def fill_notices(workspace, _) -> None:
         person = User.objects.create(username=f"N-{n}", is_staff=True, email="n@example.com")
         person.user_permissions.add(may_see)
         since = now - timedelta(hours=2)
-        choose(person, kinds=[News.CANCELLED], only_mine=False, time_zone="", now=since)
+        choose(
+            person, kinds=[News.CANCELLED], only_mine=False, time_zone="", language="", now=since
+        )
 
 
 def source_of(workspace, **columns) -> Source:

@@ -52,7 +52,7 @@ def reader(workspace) -> User:
     for codename in ("view_order", "view_placement", "all_workspaces"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
     since = now() - timedelta(hours=1)
-    choose(person, kinds=tuple(News), only_mine=False, time_zone="", now=since)
+    choose(person, kinds=tuple(News), only_mine=False, time_zone="", language="", now=since)
     return person
 
 

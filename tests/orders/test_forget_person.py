@@ -102,7 +102,7 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     )
     account.groups.add(Group.objects.get(name="Agents"))
     workspace.people.add(account)
-    choose(account, kinds=(), only_mine=True, time_zone="Europe/Zurich", now=now())
+    choose(account, kinds=(), only_mine=True, time_zone="Europe/Zurich", language="", now=now())
     second_factor.begin(account)
     second_factor.new_recovery_codes(account)
     browser = Client()

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings as django_settings
-from django.contrib.auth.models import User
 from django.core import mail
 from django.test import Client
 from django.utils import translation
@@ -19,8 +18,8 @@ from tests.orders.conftest import now
 from tests.orders.test_calendar import appointment, events, make_address
 from tests.orders.test_notices import agent as mailed
 from tests.orders.test_notices import cancelled, drain
+from tests.orders.test_person_settings import MINE, person_of
 
-MINE = "/admin/orders/personsettings/mine/"
 FOUR = [("en", "English"), ("de", "Deutsch"), ("de-ch", "Deutsch (Schweiz)"), ("fr", "Français")]
 
 
@@ -32,10 +31,6 @@ def four_languages(settings) -> None:
 @pytest.fixture
 def agent(db) -> Client:
     return client_of("orders.view_order")
-
-
-def person_of(client: Client) -> User:
-    return User.objects.get(pk=client.session["_auth_user_id"])
 
 
 def language_of_page(client: Client, address: str = MINE, browser: str = "") -> str:

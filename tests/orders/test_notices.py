@@ -42,7 +42,7 @@ def agent(name: str = "agent", *, kinds=tuple(News), only_mine: bool = False, **
     person = User.objects.create(username=name, **(known | columns))
     for codename in ("view_order", "view_placement", "all_workspaces"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
-    choose(person, kinds=kinds, only_mine=only_mine, time_zone="", now=now() - HOUR)
+    choose(person, kinds=kinds, only_mine=only_mine, time_zone="", language="", now=now() - HOUR)
     return person
 
 
@@ -393,7 +393,7 @@ class Switching(locmem.EmailBackend):
 
     def send_messages(self, messages):
         person = User.objects.get(username="agent")
-        choose(person, kinds=(), only_mine=False, time_zone="", now=now())
+        choose(person, kinds=(), only_mine=False, time_zone="", language="", now=now())
         return super().send_messages(messages)
 
 

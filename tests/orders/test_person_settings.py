@@ -141,6 +141,13 @@ def test_an_operator_has_a_mail_tried_again(agent, boss):
 
 
 def test_the_database_refuses_who_wants_mail_and_is_never_due(agent):
-    choose(person_of(agent), kinds=[News.ACTION], only_mine=True, time_zone="", now=timezone.now())
+    choose(
+        person_of(agent),
+        kinds=[News.ACTION],
+        only_mine=True,
+        time_zone="",
+        language="",
+        now=timezone.now(),
+    )
     with pytest.raises(IntegrityError, match="who_wants_mail"), transaction.atomic():
         PersonSettings.objects.update(due_at=None)

@@ -75,7 +75,9 @@ def _people(workspace: Workspace) -> User:
     agent = User.objects.create_user("agent", "agent@crm.test", is_staff=True)
     agent.groups.add(Group.objects.get(name="Agents"))
     workspace.people.add(agent)
-    choose(agent, kinds=list(News), only_mine=False, time_zone="Europe/Zurich", now=now())
+    choose(
+        agent, kinds=list(News), only_mine=False, time_zone="Europe/Zurich", language="", now=now()
+    )
     feed.renew(agent, only_mine=True, now=now())
     second_factor.finish(agent, second_factor.begin(agent))
     Client().post(reverse("admin:login"), {"username": "agent", "password": "wrong"})
