@@ -8,9 +8,8 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.translation import trans_real
 
-from crm_sync.models import Heartbeat
 from orders.models import PersonSettings
-from tests.crm_sync.admin_pages import client_of
+from tests.crm_sync.admin_pages import client_of, let_processes_run
 from tests.pseudo import CODE, catalogues, longer, untranslated
 
 WHOLE = ["/admin/orders/personsettings/mine/"]
@@ -27,10 +26,7 @@ def reader(db, settings, folder) -> Client:
     settings.LOCALE_PATHS = [folder]
     settings.LANGUAGES = [("en", "English"), (CODE, longer("Pseudo"))]
     trans_real._translations.clear()
-    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
-        Heartbeat.objects.create(
-            kind=kind, name="a", started_at=timezone.now(), seen_at=timezone.now()
-        )
+    let_processes_run(timezone.now())
     client = client_of(superuser=True)
     PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language=CODE)
     yield client

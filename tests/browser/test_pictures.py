@@ -9,10 +9,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.models import Gap, Heartbeat, ReceivedEvent
+from crm_sync.models import Gap, ReceivedEvent
 from orders.models import Assignment, Order, PersonSettings, Placement
 from properties.models import Property
 from tests.browser.test_admin import stock  # noqa: F401
+from tests.crm_sync.admin_pages import let_processes_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHOTOGRAPHER = {"name": "Ann Lee", "phone": "+41 31 555 01 01"}
@@ -21,9 +22,7 @@ PHOTOGRAPHER = {"name": "Ann Lee", "phone": "+41 31 555 01 01"}
 @pytest.fixture
 def day(stock, box, drain_all) -> None:  # noqa: F811
     """Let it be a day with all processes running, appointments, a draft and an answer to give."""
-    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
-        now = timezone.now() + timedelta(minutes=1)  # alive for as long as the pictures take
-        Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=now, seen_at=now)
+    let_processes_run(timezone.now() + timedelta(minutes=1))  # for as long as the pictures take
     ReceivedEvent.objects.filter(state=ReceivedEvent.State.QUARANTINED).delete()
     Gap.objects.update(acknowledged_at=timezone.now())
     morning = datetime.combine(timezone.localdate(), time(9), timezone.get_current_timezone())

@@ -1,6 +1,7 @@
 """What the tests of the admin screens share: rows, users, and the canary."""
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import Permission, User
@@ -9,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models import Heartbeat, ReceivedEvent, Workspace
 from crm_sync.models.received_event import PENDING, UNDERSTOOD
 from crm_sync.security import access
 
@@ -21,6 +22,12 @@ SECRETS = {
     "auth_secret": "canary-auth-secret",
     "previous_auth_secret": "canary-previous-secret",
 }
+
+
+def let_processes_run(at: datetime) -> None:
+    """Let a worker, a beat and the broker have been seen at this moment."""
+    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
+        Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=at, seen_at=at)
 
 
 def make_workspace(slug: str = "main", **columns: Any) -> Workspace:

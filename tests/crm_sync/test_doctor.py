@@ -18,6 +18,7 @@ from crm_sync.doctor.connection import MOST
 from crm_sync.models import Heartbeat, Workspace
 from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM
+from tests.crm_sync.admin_pages import let_processes_run
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between
 from tests.roles import snapshot
@@ -29,9 +30,7 @@ Checks = dict[tuple[str, str], dict]
 @pytest.fixture(autouse=True)
 def well(settings, db) -> Iterator[list[str]]:
     """Let nothing be wrong here; return what PostgreSQL says of its autovacuum."""
-    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
-        now = timezone.now()
-        Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=now, seen_at=now)
+    let_processes_run(timezone.now())
     settings.SILENCED_SYSTEM_CHECKS = [
         *(f"security.W{number:03}" for number in range(1, 26)),
         "crm_sync.W001",
