@@ -16,9 +16,9 @@ Respond = Callable[[HttpRequest], HttpResponse]
 def for_the_reader(respond: Respond) -> Respond:
     """Make the reader's zone and language the current ones while a page is made; a middleware.
 
-    Nobody's language changes what a program reads: of people who are not logged in, only the pages
-    of the admin are in the language of their browser. One query if somebody is logged in, and a
-    second if they chose no language and several are offered.
+    Who is not logged in reads the pages of the admin in the language of the browser. What a program
+    reads does not change. One query if somebody is logged in, and a second if they chose no
+    language and several are offered.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
