@@ -1,4 +1,4 @@
-"""One message for a worker: a row is due in a queue of a workspace."""
+"""One row for each queue of a workspace: its message for a worker, and when one worked on it."""
 
 from django.db import models
 
@@ -10,12 +10,14 @@ class Ring(models.Model):
         rung_at: since when a message waits; null once a worker has taken it.
         refused_at: since when the queue waits for a slot, because its turn found no free slot in
             the workspace.
+        worked_at: when a turn last ended because its time was over.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
     queue = models.CharField(max_length=20)
     rung_at = models.DateTimeField(null=True, editable=False)
     refused_at = models.DateTimeField(null=True, editable=False)
+    worked_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [

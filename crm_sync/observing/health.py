@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync.models import Heartbeat
 from crm_sync.text import span
-from crm_sync.work import heartbeat, rings, slots, turn
+from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
@@ -84,7 +84,7 @@ def stalled(now: datetime) -> list[tuple[str, int]]:
     if not late:
         return []
     # It must be due now too: `waiting` treats a row far ahead of its `now` as due (a wrong clock).
-    waiting = set(turn.waiting(now)) - slots.busy(now) - rings.fresh(now)
+    waiting = set(turn.waiting(now)) - slots.worked_on(now - LATE, now)
     return [one for one in late if one in waiting]
 
 

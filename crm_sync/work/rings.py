@@ -71,12 +71,6 @@ def taken(queue: str, workspace_id: int) -> None:
         commits.update(Ring, _unmarking(queue, workspace_id))
 
 
-def fresh(now: datetime) -> set[Pair]:
-    """Return the pairs for which a message was sent in the last seconds: work on them goes on."""
-    lately = (now - LOST_AFTER, now + LOST_AFTER)
-    return set(Ring.objects.filter(rung_at__range=lately).values_list("queue", "workspace_id"))
-
-
 def tick(
     now: datetime,
     publish: Publish,

@@ -83,17 +83,35 @@ def _hold(
             _release(slot)
 
 
-def busy(now: datetime) -> set[tuple[str, int]]:
-    """Return (queue, workspace id) for each slot that is held."""
-    return set(Slot.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
+def worked_on(since: datetime, now: datetime) -> set[tuple[str, int]]:
+    """Return (queue, workspace id) where a turn has been at work at any time since then.
+
+    Between two turns of a long backlog, no slot is held for a moment. A killed process gives
+    nothing back, so its slots tell until when it worked.
+    """
+    ends = (since, now + due.LONGEST_LEASE)
+    held = Slot.objects.filter(lease_until__range=ends).values_list("queue", "workspace_id")
+    ended = Ring.objects.filter(worked_at__range=(since, now))
+    return {*held, *ended.values_list("queue", "workspace_id")}
+
+
+def note_worked(queue: str, workspace_id: int, now: datetime) -> None:
+    """Record that a turn of the queue has worked until now."""
+    if not Ring.objects.filter(workspace_id=workspace_id, queue=queue).update(worked_at=now):
+        _make_ring(queue, workspace_id, worked_at=now)
 
 
 def note_refused(queue: str, workspace_id: int, now: datetime) -> None:
     """Record that the queue found no free slot of the workspace, and reserve the next one."""
-    mine = {"workspace_id": workspace_id, "queue": queue}
-    if not Ring.objects.filter(**mine, refused_at=None).update(refused_at=now):
-        # It is already in the line, or has no row yet because no broker is used.
-        Ring.objects.bulk_create([Ring(**mine, refused_at=now)], ignore_conflicts=True)
+    mine = Ring.objects.filter(workspace_id=workspace_id, queue=queue, refused_at=None)
+    if not mine.update(refused_at=now):
+        _make_ring(queue, workspace_id, refused_at=now)
+
+
+def _make_ring(queue: str, workspace_id: int, **columns: datetime) -> None:
+    """Make the row if there is none yet, because no broker is used."""
+    row = Ring(workspace_id=workspace_id, queue=queue, **columns)
+    Ring.objects.bulk_create([row], ignore_conflicts=True)
 
 
 def take_refused(workspace_id: int) -> str | None:

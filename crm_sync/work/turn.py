@@ -276,9 +276,14 @@ class Turn:
         """The workspace: `REFRESHED` is half a second old at most, other columns five seconds."""
         return self.store.workspace()
 
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether its time is over, so that more may be due."""
+        return self.clock() >= self.ends_at
+
     def is_over(self) -> bool:
         """Return whether its time is over, this process has to end, or a person holds its work."""
-        return self.clock() >= self.ends_at or queues.ending.is_set() or self.store.is_held()
+        return self.is_out_of_time or queues.ending.is_set() or self.store.is_held()
 
     def may_begin(self) -> bool:
         """Return whether work on a row may begin now (A8, I11)."""
@@ -360,6 +365,8 @@ def take(
                 return tally
             turn = Turn(store, slot, seconds, clock)
             turn.run(tally)
+            if tally.counts and turn.is_out_of_time:
+                slots.note_worked(queue.name, workspace_id, timezone.now())
         # The slot is free now: first ring for a queue that waits for one, then for more rows here.
         if queue.calls and (refused := slots.take_refused(workspace_id)):
             doorbell.ring(refused, workspace_id)

@@ -244,7 +244,7 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
         row.locator("input[type=checkbox]").click()
         hand.press_button("Replay…")
         page.get_by_role("button", name="Replay").last.click()
-        page.wait_for_selector(".messages, [role=status]")
+        hand.sees("A worker plays them now")
     with hand.task(clicks=4):  # rotate the secret
         before = box.workspace.webhook["authSecret"]
         hand.go("Workspaces")

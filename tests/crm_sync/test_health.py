@@ -12,9 +12,10 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
+from crm_sync import hooks
 from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.observing.health import HealthReport, reports
-from crm_sync.work import heartbeat, rings, slots
+from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind
 
 OK = (200, {"status": "ok"})
@@ -42,12 +43,14 @@ def all_run() -> None:
         seen(kind, 3)
 
 
-def due_since(seconds: int, **columns) -> None:
+def due_since(seconds: int, *, count: int = 1, **columns) -> Workspace:
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
     due_at = timezone.now() - timedelta(seconds=seconds)
-    ReceivedEvent.objects.create(
-        workspace=workspace, digest="1", body=b"?", due_at=due_at, **columns
+    ReceivedEvent.objects.bulk_create(
+        ReceivedEvent(workspace=workspace, digest=str(n), body=b"?", due_at=due_at, **columns)
+        for n in range(count)
     )
+    return workspace
 
 
 def _broken(execute, sql, params, many, context):
@@ -137,17 +140,28 @@ STALLED = (503, {"status": "work is stalled", "missing": [], "stalled": ["receiv
 
 def test_a_long_backlog_that_a_worker_works_on_is_not_stalled(db):
     all_run()
-    due_since(300)
-    workspace = Workspace.objects.get()
+    workspace = due_since(300)
     with slots.hold_own("received_events", workspace.pk, 1) as slot:
         assert get("/workersz") == OK
-        Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
+        Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=59))  # it was killed
+        assert get("/workersz") == OK
+        Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=61))
         assert get("/workersz") == STALLED
     assert slot is not None
-    rings.mark([("received_events", workspace.pk)], timezone.now())  # the next turn is on its way
+
+
+def test_a_long_backlog_is_not_stalled_between_two_turns(db):
+    all_run()
+    workspace = due_since(300, count=301)
+    assert get("/workersz") == STALLED
+    queue = hooks.queue("received_events")
+    tally = turn.take(queue, workspace.pk, seconds=0.0)  # no broker: no message is marked
+    assert 0 < tally.total < 301
+    assert tally.more
+    assert not Slot.objects.exclude(lease_until=None).exists()
     assert get("/workersz") == OK
-    with time_machine.travel(timezone.now() + timedelta(seconds=4)):
-        assert get("/workersz") == STALLED
+    with time_machine.travel(timezone.now() + timedelta(seconds=61)):
+        assert get("/workersz")[1]["stalled"] == ["received_events"]
 
 
 @pytest.mark.parametrize("seconds", [30, 60, 61, 85])

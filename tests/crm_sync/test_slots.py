@@ -46,7 +46,7 @@ def test_a_queue_without_calls_has_slots_of_its_own_that_no_call_uses(main, stac
     assert hold(stack, main, 5) == [True] * 5
     mine = [stack.enter_context(slots.hold_own("files", main.pk, 2)) for _ in range(3)]
     assert [one is not None for one in mine] == [True, True, False]
-    assert slots.busy(timezone.now()) == {("", main.pk), ("files", main.pk)}
+    assert slots.worked_on(timezone.now(), timezone.now()) == {("", main.pk), ("files", main.pk)}
 
 
 def test_a_limit_that_is_changed_counts_for_the_next(main, stack):
