@@ -118,7 +118,8 @@ def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) 
         body = _asked(form, lambda: change.body(order, **form.wishes()))
         if body is not None:
             return _confirm(admin, request, form, change, body)
-    return page(admin, request, "orders/change.html", _shared(order, form, change))
+    context = _shared(order, form, change)
+    return page(admin, request, "orders/change.html", context, row=order)
 
 
 def _token(text: str) -> UUID | None:
@@ -160,7 +161,7 @@ def _confirm(
         "body": json.dumps(body, indent=2, ensure_ascii=False),
         "token": uuid4(),
     }
-    return page(admin, request, "orders/change_confirm.html", context)
+    return page(admin, request, "orders/change_confirm.html", context, row=order)
 
 
 def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[str, object]]:

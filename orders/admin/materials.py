@@ -98,12 +98,10 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     found = shown(deliveries.of_order(order), timezone.now(), number=number)
     context = found | {
         "title": f"Photos and documents of order {order.platform_id}",
-        "original": order,
-        "order_url": page_at("orders.order", order.pk),
         "number": number,
         "numbers": range(1, -(-found["count"] // MOST) + 1),
     }
-    return page(admin, request, "orders/materials.html", context)
+    return page(admin, request, "orders/materials.html", context, row=order)
 
 
 def _group(group: MaterialGroup, items: Sequence[Item], now: datetime) -> dict[str, Any]:

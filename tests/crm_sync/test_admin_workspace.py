@@ -222,5 +222,22 @@ def test_a_page_is_named_without_the_app_in_front(boss):
         return re.findall(r"truncate tracking-tight\">\s*(.*?)\s*</", heading)
 
     assert header(LIST) == ["Workspaces"]
-    assert header(page(make_workspace())) == ["Workspaces", "Main"]
+    assert header(page(make_workspace())) == ["Workspaces", "main"]
     assert len(header("/admin/")) == 1
+
+
+@pytest.mark.parametrize("tab", ["credentials", "webhook", "gaps", "pause", "match", "owners"])
+def test_each_tab_of_a_workspace_names_it_and_leads_back_to_it(tab):
+    workspace, client = make_workspace(slug="north"), client_of(superuser=True)
+    own = f"/admin/crm_sync/workspace/{workspace.pk}/"
+    page = f"/admin/properties/property/{tab}/{workspace.pk}/"
+    text = client.get(page if tab in ("match", "owners") else f"{own}{tab}/").text
+    assert re.findall(r'<a href="([^"]*)" [^>]*title="Go back"', text) == [f"{own}change/"]
+    header = text.partition("<h1")[2].partition("</h1>")[0]
+    assert re.findall(r"tracking-tight\">\s*(.*?)\s*</", header) == ["Workspaces", "north"]
+
+
+def test_a_page_about_many_rows_leads_back_to_their_list():
+    text = client_of(superuser=True).get("/admin/properties/property/changes/").text
+    expected = ["/admin/properties/property/"]
+    assert re.findall(r'<a href="([^"]*)" [^>]*title="Go back"', text) == expected

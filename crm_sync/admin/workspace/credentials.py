@@ -137,7 +137,7 @@ def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> 
     }
     if known:
         context |= tabs(admin, request, known.pk)
-    return page(admin, request, "crm_sync/workspace/credentials.html", context)
+    return page(admin, request, "crm_sync/workspace/credentials.html", context, row=known)
 
 
 def _stored(known: Any) -> str:

@@ -62,7 +62,7 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
         "can_act": can_act,
         **tabs(admin, request, workspace_id),
     }
-    return page(admin, request, "crm_sync/workspace/gaps.html", context)
+    return page(admin, request, "crm_sync/workspace/gaps.html", context, row=shown)
 
 
 def unread(gaps: Iterable[Gap]) -> Counter[int]:

@@ -81,7 +81,7 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "can_act": can_act,
         **tabs(admin, request, workspace_id),
     }
-    return page(admin, request, "crm_sync/workspace/pause.html", context)
+    return page(admin, request, "crm_sync/workspace/pause.html", context, row=shown)
 
 
 def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: datetime) -> bool:

@@ -128,7 +128,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
         **tabs(admin, request, workspace_id),
         **extra,
     }
-    return page(admin, request, "crm_sync/workspace/webhook.html", context)
+    return page(admin, request, "crm_sync/workspace/webhook.html", context, row=shown)
 
 
 def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:

@@ -113,7 +113,7 @@ def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
             is_left = is_done and step == LATER
             return HttpResponseRedirect(_left(request, placement) if is_left else _next(placement))
     context = _shared(placement) | _choosing(request, placement) | {"form": form}
-    return page(admin, request, "orders/choose.html", context)
+    return page(admin, request, "orders/choose.html", context, row=placement if is_alone else None)
 
 
 def _left(request: HttpRequest, placement: Placement) -> str:
@@ -192,7 +192,7 @@ def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
     if not is_ready or not may_act(placement, request.user):
         return HttpResponseRedirect(step_page(placement))
     context = _shared(placement) | review(placement)
-    return page(admin, request, "orders/review.html", context)
+    return page(admin, request, "orders/review.html", context, row=placement)
 
 
 def _confirm(request: HttpRequest, placement: Placement) -> None:

@@ -127,7 +127,6 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
     )
     context = {
         "title": f"History of {row}",
-        "original": row,
         "page": shown,
         "pages": numbers(shown),
         "entries": _with_batches(row, [change.part(chosen) or change for change in shown]),
@@ -135,7 +134,7 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
         "chosen": chosen,
         "can_change": admin.has_change_permission(request, row),
     }
-    return page(admin, request, "properties/history.html", context)
+    return page(admin, request, "properties/history.html", context, row=row)
 
 
 def numbers(page: Page[Any]) -> list[int | str]:
@@ -162,7 +161,6 @@ def undo_change(
     old, new = worded_change(change.path, change.old, change.new)
     context = {
         "title": f"Undo: {label(change.path)}",
-        "original": row,
         "change": change,
         "name": label(change.path),
         "when": moment(change.at, timezone.now()),
@@ -176,7 +174,7 @@ def undo_change(
         "clears": change.old is None,
         "seen": _signer(change).sign_object({"value": current}),
     }
-    return page(admin, request, "properties/undo.html", context)
+    return page(admin, request, "properties/undo.html", context, row=row)
 
 
 def _undo(request: HttpRequest, change: Change) -> HttpResponse:

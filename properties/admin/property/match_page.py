@@ -90,7 +90,7 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         **_shown(request, parts.get(show, ()), show),
         **_tabs(request, workspace_id),
     }
-    return page(admin, request, "properties/match.html", context)
+    return page(admin, request, "properties/match.html", context, row=workspace)
 
 
 TILES = {

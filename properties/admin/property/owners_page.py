@@ -66,7 +66,7 @@ def owners_page(
         "media": workspace_admin.media + property_admin.media + SCRIPT,
         **tabs(workspace_admin, request, workspace_id),
     }
-    return page(workspace_admin, request, "properties/owners.html", context)
+    return page(workspace_admin, request, "properties/owners.html", context, row=shown)
 
 
 def _set(request: HttpRequest, shown: Any) -> HttpResponse:
