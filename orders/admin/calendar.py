@@ -125,18 +125,20 @@ def _days(
     for one in found:
         by_day[timezone.localtime(one.at).date()].append(one)
     limit = SHOWN if view == "month" else MOST
+    # A line that says "and 1 more" takes as much room as the one.
+    kept = {day: several[: limit + (len(several) == limit + 1)] for day, several in by_day.items()}
     return [
         {
             "day": day,
             "name": day_in_words(day),
             "is_today": day == today,
             "is_outside": days.month not in (0, day.month),
-            "entries": [_entry(one) for one in by_day[day][:limit]],
-            "more": max(0, len(by_day[day]) - limit),
+            "entries": [_entry(one) for one in kept.get(day, ())],
+            "more": len(by_day.get(day, ())) - len(kept.get(day, ())),
             "all": _at(request, view="week", on=day),
         }
         for day in days.days
-        if view != "list" or by_day[day]
+        if view != "list" or day in by_day
     ]
 
 

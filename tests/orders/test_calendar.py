@@ -145,8 +145,13 @@ def test_it_can_be_narrowed_to_a_workspace_a_photographer_and_mine(main):
 
 @pytest.mark.django_db
 def test_a_day_with_many_leads_to_its_week_which_shows_all(main, boss):
-    for number in range(6):
+    for number in range(5):
         appointment(main, f"{number}")
+    (day,) = [
+        one for one in boss.get(f"{CALENDAR}?on=2026-03-12").context["days"] if one["entries"]
+    ]
+    assert (len(day["entries"]), day["more"]) == (5, 0)  # "and 1 more" would take the same room
+    appointment(main, "5")
     (day,) = [
         one for one in boss.get(f"{CALENDAR}?on=2026-03-12").context["days"] if one["entries"]
     ]
