@@ -45,7 +45,7 @@ class Import(DueModel):
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        help_text="Whose way of writing the file follows; none takes what most senders mean.",
+        help_text="Whose words and columns the file uses. Not named: as most senders use them.",
     )
     source = models.ForeignKey(
         "properties.Source", null=True, blank=True, editable=False, on_delete=models.SET_NULL

@@ -229,7 +229,7 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
         hand.sees("A worker opens a session for each")
         drain_all()
         page.get_by_role("button", name="Place 5 orders for 1,245.00 EUR").click()
-        hand.sees("A worker places them now")
+        hand.sees("Workers place them one after the other")
     drain_all()
     assert set(Placement.objects.values_list("state", flat=True)) == {"PLACED"}
 

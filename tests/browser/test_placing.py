@@ -147,7 +147,7 @@ def test_a_selection_is_reviewed_and_placed_and_the_page_follows_it(
     page.wait_for_selector("text=Place 2 orders for 498.00 EUR")  # without a reload
     assert not is_too_wide(page)
     page.click("text=Place 2 orders for 498.00 EUR")
-    page.wait_for_selector("text=A worker places them now")
+    page.wait_for_selector("text=Workers place them one after the other")
     drain()
     page.wait_for_selector("text=This is what came of them.")
     assert not is_too_wide(page)

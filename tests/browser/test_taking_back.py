@@ -64,6 +64,10 @@ def test_an_import_is_taken_back_in_four_clicks(visit, imported, take_undos, wid
     assert titles() == {"A0": "Flat 0", "A1": "Flat 1", "A2": "Flat 2", "A3": "Villa"}
     page.get_by_role("link", name="Its changes").click()
     page.get_by_role("link", name="Undo these…").wait_for()
+    page.goto("/admin/properties/import/")
+    page.get_by_role("link", name="stock.csv").click()
+    page.get_by_text("Taken back by agent").wait_for()
+    assert page.get_by_role("link", name="Take it back…").count() == 1  # Villa was kept
     page.goto("/admin/properties/property/changes/")
     found += violations(page)
     picture(page, f"what-changed-{width}-{theme}")

@@ -245,6 +245,8 @@ def test_the_page_of_an_import_takes_it_back(admin_client, imported, take_undos)
     assert desired() == {"A1": {"objectReferenceId": "A1", "title": "Old"}}
     said = f"Taken back by admin, {at}: 2 fields restored, 1 property removed, 0 kept."
     assert taken_back(admin_client, imported) == [(said, link)]
+    page = admin_client.get(f"/admin/properties/import/{imported.pk}/change/").text
+    assert "Take it back" not in page  # nothing is left to be taken back
 
 
 def test_an_import_of_which_one_field_was_undone_is_not_taken_back(

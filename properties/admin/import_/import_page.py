@@ -81,6 +81,8 @@ def import_page(
     cause = Cause.IMPORT.of(row.pk)
     has_changes = not is_open and Change.objects.filter(cause=cause).exists()
     undo = address_of(ChangeSelection(cause=cause), page="changes_undo")
+    undone = _undone(row)
+    is_back = bool(undone) and not undone[0].count("kept")
     return {
         "title": row.name,
         "badge": badge_of(row),
@@ -89,8 +91,8 @@ def import_page(
         "problem_tone": "danger" if row.state == State.FAILED else "warning",
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
-        "take_back": undo if may_act and has_changes else "",
-        "taken_back": _taken_back(row),
+        "take_back": undo if may_act and has_changes and not is_back else "",
+        "taken_back": [(_undo_sentence(job), _page_of(job), str(job)) for job in undone],
         "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
@@ -105,14 +107,15 @@ def import_page(
     }
 
 
-def _taken_back(row: Import) -> list[tuple[str, str, str]]:
-    """Return each undo of the whole import, the newest first: a sentence, its page and its name."""
+def _undone(row: Import) -> list[Undo]:
+    """Return each undo of the whole import, the newest first."""
     whole = ChangeSelection(cause=Cause.IMPORT.of(row.pk)).within(row.workspace_id)
     jobs = Undo.objects.filter(workspace=row.workspace_id, chosen=whole.to_json())
-    return [
-        (_undo_sentence(job), reverse("admin:properties_property_undone", args=[job.pk]), str(job))
-        for job in jobs.select_related("requested_by").order_by("-pk")
-    ]
+    return list(jobs.select_related("requested_by").order_by("-pk"))
+
+
+def _page_of(job: Undo) -> str:
+    return reverse("admin:properties_property_undone", args=[job.pk])
 
 
 def _undo_sentence(job: Undo) -> str:

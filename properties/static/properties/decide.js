@@ -4,9 +4,15 @@
     const button = form.querySelector("[data-preview-button]");
     const part = form.querySelector('[data-part="result"]');
     if (!button || !part) return;
+    const decide = form.querySelector('button[value="CHOSEN"]');
     let last = 0;
 
+    const enable = () => {
+      decide.disabled = !form.querySelector("input[type=radio]:checked");
+    };
+
     const preview = async () => {
+      enable();
       const turn = (last += 1);
       const chosen = new FormData(form, button);
       try {
@@ -29,6 +35,8 @@
       preview();
     });
     button.hidden = true;
+    enable();
+    window.addEventListener("pageshow", enable); // the browser brings back what was chosen
   };
 
   document.addEventListener("DOMContentLoaded", () => {
