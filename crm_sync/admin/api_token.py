@@ -8,13 +8,14 @@ from django.contrib import admin, messages
 from django.contrib.admin.models import ADDITION
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync import hooks
+from crm_sync.account_names import name_by
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
@@ -124,10 +125,10 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     search_fields = ("name", "prefix")
     search_help_text = "Name, or the beginning of the token"
     ordering = ("-pk",)
-    annotations = {"maker": F("created_by__username")}
+    annotations = {"maker": name_by("created_by")}
     actions = ("revoke",)
 
-    name_ = column("program", lambda row: two_lines(row.name, f"{row.prefix}…"), "name")
+    name_ = column("program", lambda row: two_lines(row.name, f"Begins with {row.prefix}"), "name")
     state_ = column("state", lambda row: state(row, timezone.now()))
     may = column("scopes", lambda row: ", ".join(row.scopes))
     used = moment_column("last used", "last_used_at")

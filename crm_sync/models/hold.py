@@ -16,6 +16,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from crm_sync import hooks
+from crm_sync.account_names import name_of
 from crm_sync.platform.work_kind import LEAVING, WorkKind, listed
 
 REASON_LENGTH = 200
@@ -97,12 +98,12 @@ class Hold(models.Model):
     @property
     def who(self) -> str:
         """The person or the program that holds the work."""
-        return str(self.by) if self.by else self.program
+        return name_of(self.by) if self.by else self.program
 
     @property
     def ended_who(self) -> str:
         """The person or the program that ended the hold."""
-        return str(self.ended_by) if self.ended_by else self.ended_program
+        return name_of(self.ended_by) if self.ended_by else self.ended_program
 
     @property
     def because(self) -> str:

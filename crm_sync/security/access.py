@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
+from crm_sync.account_names import name_of
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 
@@ -69,7 +70,7 @@ def whom_to_ask(
     if workspace_id is not None:
         able = able.filter(Q(pk__in=_with(ALL).values("pk")) | Q(workspaces=workspace_id))
     names = able.distinct().order_by("username")[:MOST_NAMED]
-    return [one.get_full_name() or one.get_username() for one in names]
+    return [name_of(one) for one in names]
 
 
 def _with(permission: str) -> QuerySet[User]:

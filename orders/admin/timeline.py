@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import TextChoices
 from django.utils.safestring import SafeString
 
+from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import local_time, moment
 from crm_sync.translated import day_in_words
 from orders.admin.cells import worded
@@ -126,8 +127,7 @@ def _name(account: AbstractBaseUser | None, program: str) -> str:
     """Return the name of an account or of a program, or "Somebody" for a command."""
     if account is None:
         return program or "Somebody"
-    full = getattr(account, "get_full_name", str)()
-    return full or account.get_username()
+    return name_of(account)
 
 
 def _add(group: TimelineGroup, line: TimelineLine) -> None:

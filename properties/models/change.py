@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from crm_sync.account_names import name_of
 from crm_sync.text import whole
 from properties import merge
 
@@ -90,7 +91,7 @@ class Change(models.Model):
         """The author: one of our people, or a program, which the note names."""
         if self.origin == Origin.HTTP_API:
             return self.note
-        return str(self.actor) if self.actor else ""
+        return name_of(self.actor) if self.actor else ""
 
     @property
     def is_creation(self) -> bool:

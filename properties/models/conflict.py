@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from crm_sync.account_names import name_of
 from properties.merge import Owner
 from properties.models.change import Origin
 
@@ -63,4 +64,4 @@ class Conflict(models.Model):
         """Who ended it: a person, a rule, else the side or the program; "" for a policy."""
         if self.rule:
             return RULES.get(self.rule, "A rule")
-        return str(self.decided_by) if self.decided_by else str(self.get_origin_display())
+        return name_of(self.decided_by) if self.decided_by else str(self.get_origin_display())

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin import ShowFacets
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 
 from crm_sync.admin.ui.scope import ScopedAdmin
@@ -31,7 +32,7 @@ class ReadOnlyAdmin(ScopedAdmin):
     show_facets = ShowFacets.NEVER
     empty: Empty
     # Names that a row shows, without loading the related rows: one query, and no secret (S5).
-    annotations: dict[str, F] = {}
+    annotations: dict[str, Combinable] = {}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load the names with the rows."""

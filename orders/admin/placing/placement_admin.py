@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from crm_sync.account_names import name_by
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
 from crm_sync.admin.ui.cells import EMPTY, page_of, shortened
@@ -59,7 +60,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     ordering = ("-created_at", "-pk")
     annotations = {
         "order_name": F("order__platform_id"),
-        "beginner": F("created_by__username"),
+        "beginner": name_by("created_by"),
         **PAUSE,
     }
     actions = ("not_placed",)

@@ -18,6 +18,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import (
     ChoicesDropdownFilter,
     ModelForm,
@@ -104,8 +105,8 @@ class ImportAdmin(ReadOnlyAdmin):
     ordering = ("-uploaded_at", "-pk")
     annotations = {
         "sender_name": F("sender__name"),
-        "uploader": F("uploaded_by__username"),
-        "releaser": F("released_by__username"),
+        "uploader": name_by("uploaded_by"),
+        "releaser": name_by("released_by"),
     }
     actions = ("release", "cancel")
     actions_list = ("hand_in",)

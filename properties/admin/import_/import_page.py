@@ -9,6 +9,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at
 from crm_sync.text import counted
 from properties.admin.import_.import_changes import changed_part, sentence
@@ -119,7 +120,7 @@ def _page_of(job: Undo) -> str:
 
 
 def _undo_sentence(job: Undo) -> str:
-    by = f" by {job.requested_by}" if job.requested_by else ""
+    by = f" by {name_of(job.requested_by)}" if job.requested_by else ""
     state = "Taken back" if job.ended_at else "Being taken back"
     done = [f"{counted(job.count('fields'), 'field')} restored", f"{job.count('kept')} kept"]
     if removed := job.count("removed"):

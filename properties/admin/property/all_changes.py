@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
 
+from crm_sync.account_names import name_of
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, two_lines
 from crm_sync.admin.ui.page import page
@@ -221,7 +222,7 @@ def _people(person: Person) -> list[tuple[str, str]]:
     if keys is not None:
         mine = Workspace.people.through.objects.filter(workspace__in=keys).values("user")
         found = found.filter(Q(pk__in=mine) | Q(pk=person.pk))
-    return [(str(pk), name) for pk, name in found.values_list("pk", "username")[:MOST_PEOPLE]]
+    return [(str(one.pk), name_of(one)) for one in found[:MOST_PEOPLE]]
 
 
 def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.account_names import name_of
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, local_time, page_at
 from crm_sync.admin.ui.page import page
@@ -169,4 +170,5 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
 
 
 def _name(key: int) -> str:
-    return User.objects.filter(pk=key).values_list("username", flat=True).first() or ""
+    account = User.objects.filter(pk=key).first()
+    return name_of(account) if account else ""
