@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from properties.catalog import Kind, children, equal, find, last_label
+from properties.catalog import Kind, children, equal, find, inner_label, last_label
 
 # The keys of the entries of a list; for `localizations` the platform requires it (§4.6).
 KEYS = {
@@ -93,9 +93,10 @@ def _inside(whole: Member) -> Iterator[Member]:
 def _members(whole: Member, ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Member]:
     base = whole.base if isinstance(whole.base, dict) else {}
     field = find(whole.path)
+    in_words = inner_label if whole.name else last_label
     for name in _in_table_order(whole.path, [*ours, *(n for n in theirs if n not in ours)]):
         path = f"{whole.path}.{name}"
-        words = name if field and field.kind is Kind.MAP else last_label(path)
+        words = name if field and field.kind is Kind.MAP else in_words(path)
         yield Member(
             (*whole.steps, name),
             path,

@@ -140,7 +140,9 @@ def parse(body: bytes) -> Event:
     kind = fields.get("event")
     if not isinstance(kind, str) or not (kind in REQUIRED or plain(fields.get("orderId"))):
         name = kind if isinstance(kind, str) and _is_name(kind) else ""
-        raise NotUnderstood(f"unknown event {kind!r}", Fault.UNKNOWN_EVENT, name[:ABOUT])
+        raise NotUnderstood(
+            f"unknown event {name or repr(kind)}", Fault.UNKNOWN_EVENT, name[:ABOUT]
+        )
     for name in REQUIRED.get(kind, OF_OTHERS):
         _check(kind, name, fields)
     if kind not in REQUIRED:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.forms import Media
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -193,9 +194,10 @@ def _version(material: Material, now: datetime) -> dict[str, Any]:
     quality = QUALITIES.get(material.visual_type) if material.product in PHOTO_PRODUCTS else ""
     stored = _file(material)
     label = quality or _kind(material)
+    size = stored.size if stored else material.size
     return {
         "label": label if material.withdrawn_at is None else f"{label}, withdrawn",
-        "size": _size(stored.size if stored else material.size),
+        "size": "" if size is None else filesizeformat(size),
         "address": file_address(stored, saved=True) if stored else _address(material),
         "is_ours": stored is not None,
         "modified": moment(material.modified_at, now) if material.modified_at else "",
@@ -223,11 +225,3 @@ def _kind(material: Material) -> str:
         return ending.upper()
     subtype = material.mime_type.rpartition("/")[2]
     return subtype[:8].upper() or "Link"
-
-
-def _size(count: int | None) -> str:
-    if count is None:
-        return ""
-    if count < 1_000:
-        return f"{count} bytes"
-    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.0f} kB"

@@ -12,13 +12,15 @@ from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, link, list_of, local_time, moment, page_at
+from orders.admin.cells import PLACEMENT_TONES
+from orders.models import Placement
 from orders.models.news import News
 from orders.people.happenings import Happening
 from orders.people.overview import new_to
 from orders.people.preferences import dismiss
 
 TONES = {
-    News.UNCERTAIN: "danger",
+    News.UNCERTAIN: PLACEMENT_TONES[Placement.State.UNCERTAIN],
     News.ACTION: "warning",
     News.CANCELLED: "muted",
     News.DELIVERED: "good",

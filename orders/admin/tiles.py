@@ -11,6 +11,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import counted
+from orders.admin.cells import PLACEMENT_TONES, placement_badge
 from orders.mirror import agent_lists
 from orders.models import (
     Assignment,
@@ -48,7 +49,7 @@ def tiles(person: Person) -> list[Tile]:
         Tile(
             "Uncertain placements",
             uncertain.count(),
-            "danger",
+            PLACEMENT_TONES[Placement.State.UNCERTAIN],
             f"{placements}?state__exact={Placement.State.UNCERTAIN}",
             "look before ordering again",
         ),
@@ -89,7 +90,7 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
             badge("Action required", "warning"),
             shortened(f"{_named(one.order)}: {_reason(one)}", 140),
             one.order.workspace.slug,
-            moment(one.status_at, now),
+            moment(one.status_at and min(one.status_at, now), now),  # by the platform's clock
             page_of(one.order),
             remedy="Its page says what the platform needs",
             act="Show it",
@@ -121,7 +122,7 @@ def _troubled(person: Person, now: datetime) -> list[Attention]:
     ]
     return [
         Attention(
-            badge(word, "danger"),
+            placement_badge(row) if isinstance(row, Placement) else badge(word, "danger"),
             shortened(capfirst(f"{row}: {explain(row.problem).sentence}"), 140),
             row.workspace.slug,
             moment(row.created_at, now),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import time
 from typing import Any
 
 from django.utils import timezone
@@ -9,9 +10,9 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
-from crm_sync.translated import minute_in_words
-from properties.catalog import Field, Kind, choice_name, equal, find, last_label
-from properties.catalog.instants import read_date, read_datetime
+from crm_sync.translated import day_in_words, minute_in_words
+from properties.catalog import Field, Kind, choice_name, equal, find, inner_label, last_label
+from properties.catalog.instants import read_datetime
 from properties.catalog.numbers import MONEY
 from properties.forms.input_values import unit
 from properties.models.property import ProblemKind
@@ -60,8 +61,9 @@ def _members(path: str, value: Any, name: str) -> Iterator[Member]:
         return
     if isinstance(value, dict):
         is_map = field is not None and field.kind is Kind.MAP
+        in_words = inner_label if name else last_label
         for member, inner in value.items():
-            inside = member if is_map else last_label(f"{path}.{member}")
+            inside = member if is_map else in_words(f"{path}.{member}")
             yield from _members(f"{path}.{member}", inner, _below(name, inside))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for index, item in enumerate(value):
@@ -98,10 +100,15 @@ def _scalar(field: Field | None, value: Any) -> str:
 
 
 def _moment(text: str) -> str:
-    """Return a time in the zone of the installation, as in the form and in tables."""
+    """Return a time in the zone of the installation, as in the form and in tables.
+
+    Midnight in UTC is shown as a day, since the platform writes a day so (A52).
+    """
     instant = read_datetime(text)
-    if instant is None or read_date(text):
+    if instant is None:
         return text
+    if instant.time() == time():
+        return day_in_words(instant)
     return minute_in_words(instant.astimezone(timezone.get_default_timezone()))
 
 

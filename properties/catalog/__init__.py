@@ -14,7 +14,7 @@ parsing     what a text says, for every reader         numbers     how people wr
 
 from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
-from properties.catalog.field_names import choice_name, group_name, label, last_label
+from properties.catalog.field_names import choice_name, group_name, inner_label, label, last_label
 from properties.catalog.lookup import (
     FIELDS,
     GROUPS,
@@ -66,6 +66,7 @@ __all__ = [
     "group_name",
     "group_of",
     "holds_unknown",
+    "inner_label",
     "is_empty",
     "is_vacant",
     "label",

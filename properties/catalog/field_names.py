@@ -174,7 +174,12 @@ def label(path: str) -> str:
 
 def last_label(path: str) -> str:
     """Return the last segment in words, for a place that shows its parent beside it."""
-    return capitalized(label(path).rpartition(" · ")[2])
+    return capitalized(inner_label(path))
+
+
+def inner_label(path: str) -> str:
+    """Return the last segment in words, to stand behind its parent: "gross" of "Rent · gross"."""
+    return label(path).rpartition(" · ")[2]
 
 
 def _words(segment: str) -> str:

@@ -20,7 +20,7 @@ class Difference:
 
     Attributes:
         path: the path of the member, such as `localizations[0].title`.
-        name: the name of the member within its leaf, such as "de · Title"; "" for the leaf itself.
+        name: the name of the member within its leaf, such as "de · title"; "" for the leaf itself.
         old: our value as sent to the platform, or an excerpt of a long value.
         new: the value of the feed, in the same form.
     """

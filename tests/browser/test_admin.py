@@ -15,6 +15,7 @@ from django.utils.timezone import now
 from crm_sync.api import tokens
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.errors import ErrorKind, Problem
 from orders.calendar.periods import VIEWS
 from orders.models import Order, Placement
 from properties.domain.editing import edit
@@ -207,6 +208,9 @@ def every_page() -> list[str]:
     row = Property.objects.get(object_reference_id="MH-1001")
     change = Change.objects.get(real_estate_property=row)
     Conflict.objects.create(real_estate_property=row, path="title", ours="a" * 200, theirs="b")
+    Property.objects.filter(pk=row.pk).update(
+        problem={"CONFLICT": {"title": "the platform has “b”"}}
+    )
     plan, running = (Batch.objects.create(kind="PUSH", confirmed_at=at) for at in (None, now()))
     plan.properties.set(Property.objects.all())
     running.properties.set(Property.objects.all())
@@ -237,6 +241,9 @@ def every_page() -> list[str]:
         if first := model._default_manager.order_by("pk").first():
             pages.append(reverse(f"admin:{name}_change", args=[first.pk]))
     return pages + own + placing_pages(boss.user)
+
+
+TAKEN = Problem("POST /v1/orders: 400", ErrorKind.REFUSED, "The slot is taken")
 
 
 def placing_pages(account: User) -> list[str]:
@@ -270,7 +277,7 @@ def placing_pages(account: User) -> list[str]:
     pages = [
         reverse(f"admin:orders_placement_{name}", args=[row.pk]) for name, row in steps.items()
     ]
-    for state, columns in (("READY", {}), ("CONFIRMED", sent), ("FAILED", {"problem": "No."})):
+    for state, columns in (("READY", {}), ("CONFIRMED", sent), ("FAILED", {"problem": TAKEN})):
         row = begun(state, group=group, **columns)
         pages.append(reverse("admin:orders_placement_change", args=[row.pk]))
     group_page = reverse("admin:orders_placement_group", args=[group])

@@ -12,6 +12,7 @@ from crm_sync.models import Gap, Subscription
 from orders.models import Assignment, Order
 from properties.models import Conflict, Property, Sender, Source
 from tests.browser.test_admin import stock  # noqa: F401 - a fixture
+from tests.browser.test_gallery import delivered, folder  # noqa: F401 - fixtures
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 THREE_LINES = 80  # px of a cell, with its padding
@@ -147,3 +148,46 @@ def test_all_prices_of_a_list_have_one_weight(visit, stock):  # noqa: F811
     page.goto(reverse("admin:properties_property_changelist"))
     prices = page.locator("#result_list td.field-price")
     assert prices.count() == page.locator("td.field-price .cs-first").count() == 6
+
+
+def test_the_list_of_properties_has_room_for_long_words(visit, stock):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1002")
+    home.desired["title"] = LONG
+    home.desired["address"] |= {"street": "Old Road by the Stream and the Mill"}
+    home.desired["prices"]["buy"]["price"] = 12_480_000
+    home.problem = {"DIFFERS": {"localizations": f"the platform has {LONG}"}}
+    home.pushed_at = now() - timedelta(days=90)  # a date is longer than "3 d ago"
+    home.save(update_fields=["desired", "problem", "pushed_at"])
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_changelist"))
+    [table] = boxes(page, "#result_list")
+    [around] = boxes(page, ":has(> #result_list)")
+    assert table["right"] <= around["right"]
+    assert page.locator(".field-waiting >> text=the platform has").count() == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_hint_in_an_input_is_no_typed_text(visit, stock, theme):  # noqa: F811
+    page = visit(theme=theme).log_in()
+    page.goto(reverse("admin:properties_property_changelist"))
+    look = (
+        "(one, part) => { const s = getComputedStyle(one, part); return [s.color, s.fontWeight] }"
+    )
+    field = page.locator("[name=q]")
+    hint = field.evaluate(look, "::placeholder")
+    typed = field.evaluate(look)
+    assert (hint[0] != typed[0], hint[1], typed[1]) == (True, "400", "500")
+
+
+def test_a_long_title_and_the_actions_stand_beside_the_picture(visit, delivered):  # noqa: F811
+    home = delivered.real_estate_property
+    home.desired["title"] = f"{LONG}, {LONG}"
+    home.save(update_fields=["desired"])
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_change", args=[home.pk]))
+    [picture] = boxes(page, ".ps-picture img")
+    [title] = boxes(page, ".ps-name h2")
+    assert title["left"] > picture["right"]
+    assert title["bottom"] - title["top"] < THREE_LINES
+    for button in boxes(page, ".ps-head .ps-buttons > *"):
+        assert (button["left"] > title["right"], button["top"] < picture["bottom"]) == (True, True)

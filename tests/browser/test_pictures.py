@@ -45,7 +45,7 @@ def day(stock, box, drain_all) -> None:  # noqa: F811
             platform_id=f"a{index}",
             products=["GROUND_PHOTO", "FLOOR_PLAN"][: 1 + index % 2],
             photographer=PHOTOGRAPHER,
-            status_at=morning - timedelta(hours=2),
+            status_at=timezone.now() - timedelta(hours=2),
             **needs,
         )
     for _ in range(6):

@@ -127,6 +127,25 @@ def test_without_a_script_all_tabs_are_open(visit, home):
     assert page.locator("[name=title]").is_visible()
 
 
+def test_only_a_tab_with_fields_is_saved_until_something_is_changed(visit, home):
+    page = visit().log_in()
+    page.goto(page_of(home))
+    save = page.locator("button[name=_save]")
+
+    def shown() -> list[str]:
+        found = []
+        for tab in TABS:
+            page.evaluate("hash => { location.hash = hash }", tab)
+            page.wait_for_selector(f"#{tab}-group[data-open]")
+            found += [tab] if save.is_visible() else []
+        return found
+
+    assert shown() == ["data", "texts"]
+    page.evaluate("location.hash = 'texts'")
+    page.fill("[name=title]", "A new title")
+    assert shown() == TABS
+
+
 def test_an_error_on_a_hidden_tab_is_shown_and_one_on_the_open_tab_stays_there(visit, home):
     window = visit()
     page = window.log_in()

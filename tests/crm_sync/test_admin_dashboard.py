@@ -42,7 +42,7 @@ def test_the_tiles_count_what_they_say(boss):
     make_received_event(workspace, state=State.FAILED)
     assert platform_tiles(boss) == {
         "Received today": (2, "info"),
-        "Not understood": (1, "danger"),
+        "Not understood": (1, "warning"),
         "Failed": (2, "danger"),
         "Refused callbacks": (5, "warning"),
         "Failed attempts": (0, "warning"),

@@ -79,7 +79,7 @@ def test_deliveries_are_applied_in_the_order_in_which_they_came(hook, applied):
     [
         (b"\xff", "not JSON: the bytes are not UTF-8"),
         (b"{}", "unknown event None"),
-        ({"event": "ORDER_ARCHIVED"}, "unknown event 'ORDER_ARCHIVED'"),
+        ({"event": "ORDER_ARCHIVED"}, "unknown event ORDER_ARCHIVED"),
         ({"event": "a\0b\ud800"}, "unknown event 'a\\x00b\\ud800'"),
         (MOVED | {"orderId": None}, f"{KIND} without orderId"),
         (MOVED | {"occurredAt": "\0"}, "occurredAt is not a timestamp: '\\x00'"),

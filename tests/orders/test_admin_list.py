@@ -216,6 +216,24 @@ def test_the_dashboard_counts_what_is_under_way_and_what_waits(main, boss):
         assert (tile.title, cl.result_count) == (tile.title, 1)
 
 
+def test_an_uncertain_placement_has_one_colour_everywhere(main, boss):
+    row = Placement.objects.create(
+        workspace=main, object_reference_id="R", user_platform_id="1", state="UNCERTAIN"
+    )
+    badge = '<span class="cs-badge cs-warning">Uncertain</span>'
+    for address in ("/admin/", PLACEMENTS, page(row)):
+        assert badge in boss.get(address).content.decode()
+    tiles = dict(boss.get("/admin/").context["groups"])["Orders"].counted
+    assert [(one.title, one.tone) for one in tiles] == [("Uncertain placements", "warning")]
+
+
+def test_what_waits_since_a_moment_of_a_clock_that_is_ahead_waits_since_now(main, boss):
+    ahead = timezone.now() + timedelta(hours=4)
+    make_assignment(make_order(main, "1"), "a1", status="ACTION_REQUIRED", status_at=ahead)
+    [line] = [one for one in boss.get("/admin/").context["attention"] if one.act == "Show it"]
+    assert ">just now<" in line.since
+
+
 @pytest.mark.parametrize(
     ("products", "shown"),
     [

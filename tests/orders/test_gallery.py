@@ -71,6 +71,13 @@ def test_a_photo_for_print_and_for_the_web_is_one_picture(main, boss):
         ("Ground photo", [("1.jpg", ["HD", "WEB"]), ("2.jpg", ["WEB"]), ("3.jpg", ["HD"])]),
         ("Floor plan", [("plan.pdf", ["PDF"])]),
     ]
+    sizes = {
+        one["size"]
+        for group in context_of(boss, order)["groups"]
+        for item in group["items"]
+        for one in item["versions"]
+    }
+    assert sizes == {"2.0\xa0KB"}  # as every page writes the size of a file
 
 
 def test_raw_pictures_and_those_of_another_assignment_stand_for_themselves(main, boss):

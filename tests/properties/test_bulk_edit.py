@@ -74,7 +74,7 @@ def test_the_plan_says_for_each_property_what_changes_what_stays_and_what_is_ref
     shown = {
         row["property"].split(">")[1][:3]: row for row in admin_client.get(page).context["rows"]
     }
-    latitude = ("Address", "Coordinates · Latitude: 47 °", "Coordinates · Latitude: 46.5 °")
+    latitude = ("Address", "Coordinates · latitude: 47 °", "Coordinates · latitude: 46.5 °")
     author = ("Author", "Old", "New")
     assert {name: sorted(row["changes"]) for name, row in shown.items()} == {
         "A-1": [latitude, author],

@@ -107,8 +107,8 @@ def test_only_the_members_that_differ_are_shown(row, admin_client):
     }
     assert shown == {
         "localizations": [
-            ("de · Title", "Haus", "Villa", "Haus"),
-            ("fr · Title", "Château", "Maison", "Maison"),
+            ("de · title", "Haus", "Villa", "Haus"),
+            ("fr · title", "Château", "Maison", "Maison"),
         ],
         "prices.rent": [
             ("Gross", "90", "120", "100"),
@@ -206,7 +206,7 @@ def test_a_rent_of_both_sides_is_one_edit_and_the_others_stay_open(
 def test_several_fields_are_decided_in_one_commit_and_go_out_in_one_patch(
     box, row, admin_client, drain_all
 ):
-    texts = {"de · Title": "THEIRS", "fr · Title": "OURS"}
+    texts = {"de · title": "THEIRS", "fr · title": "OURS"}
     rent = dict.fromkeys(["Gross", "Net", "Additional costs"], "THEIRS")
     page = press(
         admin_client, row, "CHOSEN", title={"": "OURS"}, localizations=texts, prices__rent=rent
@@ -249,7 +249,7 @@ def test_nothing_chosen_decides_nothing(row, admin_client):
 
 def test_what_somebody_else_decided_meanwhile_is_said_and_my_choice_is_kept(row, admin_client):
     posted = form(admin_client.get(address(row)))
-    posted |= sides(title={"": "THEIRS"}, localizations={"fr · Title": "OURS"})
+    posted |= sides(title={"": "THEIRS"}, localizations={"fr · title": "OURS"})
     other = User.objects.create(username="other")
     title = Conflict.objects.get(path="title")
     conflicts.decide([conflicts.of_side(title, Decision.OURS)], actor=other, now=now())
@@ -300,8 +300,8 @@ def test_who_decides_on_values_that_have_just_changed_changes_nothing(row):
 
 def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(row, admin_client):
     Conflict.objects.filter(path="title").update(theirs="x" * 300)
-    chosen = {"title": {"": "THEIRS"}, "localizations": {"de · Title": "OURS"}}
-    chosen["localizations"]["fr · Title"] = "OURS"
+    chosen = {"title": {"": "THEIRS"}, "localizations": {"de · title": "OURS"}}
+    chosen["localizations"]["fr · title"] = "OURS"
     preview = result_of(press(admin_client, row, "preview", **chosen))
     assert preview["faults"] == ["Title: Use at most 255 characters, not 300"]
     assert [(one["name"], one["then"]) for one in preview["rows"]] == [

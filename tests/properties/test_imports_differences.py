@@ -52,17 +52,25 @@ def test_the_preview_says_old_and_new_of_each_changed_field(main, admin_user, ad
         [
             "A1",
             [
-                ["localizations[0].title", "de · Title", "Haus", "Palast"],
+                ["localizations[0].title", "de · title", "Haus", "Palast"],
                 ["title", "", "House", "Villa"],
             ],
             2,
         ]
     ]
     assert shown(admin_client, row) == [
-        ("Texts · de · Title", "Haus", "Palast"),
+        ("Texts · de · title", "Haus", "Palast"),
         ("Title", "House", "Villa"),
     ]
     assert Property.objects.get().desired["title"] == "House"
+
+
+def test_the_preview_names_a_member_as_every_page_does(main, admin_user, admin_client):
+    rent = {"prices.currency": "CHF", "prices.rent": {"net": 1800, "interval": "MONTH"}}
+    create(main, "A1", rent, origin="ADMIN", now=timezone.now())
+    content = "objectReferenceId,prices.rent.net\nA1,1700\n"
+    row = looked_at(main, admin_user, content.encode())
+    assert [name for name, _, _ in shown(admin_client, row)] == ["Rent · net"]
 
 
 def test_what_was_imported_says_the_same_as_the_preview(main, admin_user, admin_client):
@@ -149,7 +157,7 @@ def test_a_full_feed_says_old_and_new_like_a_table(main, admin_user, admin_clien
     second = first.replace(b"Wohnung", b"Villa")
     row = looked_at(main, admin_user, second, name="stock.json")
     rows = shown(admin_client, row)
-    assert ("Texts · de · Title", "Wohnung", "Villa") in rows
+    assert ("Texts · de · title", "Wohnung", "Villa") in rows
 
 
 # --- pure ---

@@ -69,7 +69,7 @@ def test_each_member_is_as_the_side_that_was_chosen_for_it(case, random):
                 {"languageCode": "de", "title": "Villa", "excerpt": "x"},
             ],
             [
-                ("de · Title", "Haus", "Villa"),
+                ("de · title", "Haus", "Villa"),
                 ("fr", {"languageCode": "fr"}, None),
                 ("it", None, {"languageCode": "it", "title": "Casa"}),
             ],

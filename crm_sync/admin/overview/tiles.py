@@ -7,6 +7,7 @@ from django.db.models import Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.admin.received_event.states import TONES, State
 from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
 from crm_sync.admin.workspace.gaps import unread
 from crm_sync.admin.workspace.tabs import address_of
@@ -15,8 +16,6 @@ from crm_sync.inbox.stats import received_since
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.security.access import within
 from crm_sync.webhook.configuration import GONE
-
-State = ReceivedEvent.State
 
 
 def tiles(person: Person) -> list[Tile]:
@@ -30,16 +29,18 @@ def _received_events(person: Person) -> list[Tile]:
     rows = within(person, ReceivedEvent.objects.all())
     received = received_since(rows, today)
 
-    def in_state(state: str, title: str, tone: str, hint: str) -> Tile:
+    def in_state(state: str, hint: str) -> Tile:
         count = rows.filter(state=state).count()
-        return Tile(title, count, tone, f"{listed}?state__exact={state}", hint)
+        return Tile(
+            State(state).label, count, TONES[State(state)], f"{listed}?state__exact={state}", hint
+        )
 
     ahead_of = "of the platform's clock: each is applied when its time comes"
-    early = in_state(State.EARLY, "Dated ahead", "warning", ahead_of)
+    early = in_state(State.EARLY, ahead_of)
     return [
         Tile("Received today", received, "info", listed, "callbacks stored since midnight"),
-        in_state(State.QUARANTINED, "Not understood", "danger", "kept raw until somebody looks"),
-        in_state(State.FAILED, "Failed", "danger", "understood, but not applied"),
+        in_state(State.QUARANTINED, "kept raw until somebody looks"),
+        in_state(State.FAILED, "understood, but not applied"),
         *([early] if early.value else []),
     ]
 

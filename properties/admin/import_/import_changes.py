@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from properties.admin.words import worded
-from properties.catalog import find, label, leaf_of
+from properties.catalog import find, inner_label, label, last_label, leaf_of
 from properties.imports.report import Summary, count
 
 ON_A_PAGE = 200  # differences; a page has one record at least
@@ -69,6 +69,8 @@ def _record(
 
 def _row(path: str, name: str, old: Any, new: Any) -> dict[str, str]:
     field = label(leaf_of(path))
+    if name == last_label(path):
+        name = inner_label(path)
     return {
         "name": f"{field} · {name}" if name else field,
         "old": worded(path, old),

@@ -13,6 +13,15 @@
       row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
     };
 
+    // A tab without an input has nothing to save, as long as no other tab has.
+    const form = box.closest("form");
+    const saving = document.querySelector("#submit-row:has([type=submit])");
+    let isChanged = document.querySelector(".ps-questions, .ps-error") !== null;
+    const showSaving = () => {
+      const isForm = panels.some((panel) => panel.matches("[data-open]:has(input, select, textarea)"));
+      saving?.toggleAttribute("hidden", !isForm && !isChanged);
+    };
+
     const open = () => {
       let target = named(location.hash);
       if (!box.contains(target)) target = panels[0];
@@ -29,6 +38,7 @@
         else link.removeAttribute("aria-current");
         if (isOpen) swipeTo(link);
       }
+      showSaving();
       if (!panels.includes(target)) target.scrollIntoView({ block: "start" });
       return opened;
     };
@@ -50,7 +60,10 @@
     // Once more in the widths of the font that is loaded: else the last tab may be cut.
     document.fonts.ready.then(() => links.filter((link) => link.ariaCurrent).forEach(swipeTo));
     addEventListener("hashchange", open);
-    const form = box.closest("form");
+    form?.addEventListener("input", () => {
+      isChanged = true;
+      showSaving();
+    });
     // The answer to a save opens the same tab: a redirect keeps this part of the address, too.
     form?.addEventListener("submit", ({ submitter }) => {
       const tab = submitter?.name === "_addanother" ? "" : location.hash;
