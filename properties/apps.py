@@ -1,13 +1,14 @@
 """The app of the properties."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class PropertiesConfig(AppConfig):
     """The app that plugs the properties into `crm_sync`."""
 
     name = "properties"
-    verbose_name = "Properties"
+    verbose_name = _("Properties")
 
     def ready(self) -> None:
         """Register the hooks of this app. They need the models, which are ready only now."""

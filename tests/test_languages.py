@@ -11,8 +11,9 @@ from django.utils.translation import trans_real
 from orders.models import PersonSettings
 from tests.crm_sync.admin_pages import client_of, let_processes_run
 from tests.pseudo import CODE, catalogues, longer, untranslated
+from tests.rows_of_pages import fill
 
-WHOLE = ["/admin/orders/personsettings/mine/"]
+WHOLE = ["/admin/", "/admin/orders/personsettings/mine/"]
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +35,14 @@ def reader(db, settings, folder) -> Client:
 
 
 # Data and names, which no language changes.
-NAMES = ("CRM sync", "English", "user-0")
+NAMES = ("CRM sync", "English", "user-0", "https://platform.test", "UTC")
 
 
+@pytest.mark.parametrize("is_filled", [False, True])
 @pytest.mark.parametrize("page", WHOLE)
-def test_each_text_of_the_page_is_translated(reader, page):
+def test_each_text_of_the_page_is_translated(reader, page, is_filled):
+    if is_filled:
+        fill(timezone.now())
     response = reader.get(page)
     assert response.status_code == 200
     found = untranslated(response.content.decode(), NAMES)

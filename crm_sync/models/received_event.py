@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 
@@ -9,14 +10,14 @@ from crm_sync.models.due import DueModel, due_index, no_half_lease
 class ReceivedEventState(models.TextChoices):
     """The state of a received event; exactly one at any time (I31)."""
 
-    RECEIVED = "RECEIVED", "Received"
-    APPLIED = "APPLIED", "Applied"
-    DUPLICATE = "DUPLICATE", "Duplicate"
-    STALE = "STALE", "Stale"
-    IGNORED = "IGNORED", "Ignored"
-    EARLY = "EARLY", "Dated ahead"  # due when its date is no longer ahead of the clock (S11)
-    QUARANTINED = "QUARANTINED", "Not understood"
-    FAILED = "FAILED", "Failed"
+    RECEIVED = "RECEIVED", _("Received")
+    APPLIED = "APPLIED", _("Applied")
+    DUPLICATE = "DUPLICATE", _("Duplicate")
+    STALE = "STALE", _("Stale")
+    IGNORED = "IGNORED", _("Ignored")
+    EARLY = "EARLY", _("Dated ahead")  # due when its date is no longer ahead of the clock (S11)
+    QUARANTINED = "QUARANTINED", _("Not understood")
+    FAILED = "FAILED", _("Failed")
 
 
 _S = ReceivedEventState
@@ -37,9 +38,9 @@ class ReceivedEvent(DueModel):
     class Source(models.TextChoices):
         """How we received it."""
 
-        CALLBACK = "CALLBACK", "Callback"
-        HISTORY = "HISTORY", "Trigger history"
-        REPLAY = "REPLAY", "Replay"
+        CALLBACK = "CALLBACK", _("Callback")
+        HISTORY = "HISTORY", _("Trigger history")
+        REPLAY = "REPLAY", _("Replay")
 
     # Each further index makes the endpoint slower. The indexes below also serve the foreign keys.
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT, db_index=False)

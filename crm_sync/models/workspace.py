@@ -8,7 +8,7 @@ from functools import partial
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from crm_sync.models import call_log
 from crm_sync.models.hold import AGAIN, Hold
@@ -179,7 +179,8 @@ class Workspace(Pausing):
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
-            work = listed([kind]).capitalize()
+            with translation.override("en"):  # the text of an error is stored
+                work = listed([kind]).capitalize()
             text = f"{work} of {self.slug} are {hold.because}. Nothing was sent."
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))

@@ -42,7 +42,7 @@ from crm_sync.inbox.stats import inbox_stats
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
 from crm_sync.security.access import within
-from crm_sync.text import span
+from crm_sync.translated import span
 
 State = ReceivedEvent.State
 

@@ -19,6 +19,7 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils.text import get_text_list
 
 from crm_sync.admin.ui.columns import column, of_workspace
 from crm_sync.admin.ui.list_views import ListViews
@@ -232,4 +233,4 @@ def without_workspace(request: HttpRequest) -> dict[str, Any]:
     """Return for a template whom to ask, if this person is in no workspace."""
     if workspace_keys(request.user) != []:
         return {"is_outside": False}
-    return {"is_outside": True, "whom_to_ask": whom_to_ask()}
+    return {"is_outside": True, "whom_to_ask": get_text_list(whom_to_ask())}
