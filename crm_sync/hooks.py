@@ -257,10 +257,10 @@ class HeadFact:
 class WorkspaceTab:
     """One more tab of a workspace, a page of an app (S17)."""
 
-    title: str
+    title: Text
     page: str  # the name of its address, which takes the key of the workspace
     permission: str
-    hint: str = ""  # what a person does there before watch only ends, as a whole sentence
+    hint: Text = ""  # what a person does there before watch only ends, as a whole sentence
 
 
 @dataclass(frozen=True)

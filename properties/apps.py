@@ -51,13 +51,13 @@ class PropertiesConfig(AppConfig):
                 ],
                 workspace_tabs=[
                     WorkspaceTab(
-                        "Match",
+                        _("Match"),
                         "admin:properties_property_match",
                         "properties.view_property",
-                        "Say first which of them the platform has already.",
+                        _("Say first which of them the platform has already."),
                     ),
                     WorkspaceTab(
-                        "Fields", "admin:properties_property_owners", "crm_sync.view_workspace"
+                        _("Fields"), "admin:properties_property_owners", "crm_sync.view_workspace"
                     ),
                 ],
                 recoveries=[recovery.RECOVERY],

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import F
 
 from crm_sync.models import (
     CallCount,
@@ -98,6 +99,7 @@ def _events(main: Workspace, now: datetime) -> None:
         make_received_event(main, state=state, received_at=now, **causes.get(state, {}))
     late = {"received_at": now - DAY, "due_at": now - HOUR}
     make_received_event(Workspace.objects.get(slug="2"), **late)
+    ReceivedEvent.objects.update(digest=F("pk"))
 
 
 def _properties(main: Workspace, now: datetime) -> None:

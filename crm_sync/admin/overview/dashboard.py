@@ -18,13 +18,12 @@ from crm_sync import hooks
 from crm_sync.admin.overview import stalled
 from crm_sync.admin.overview.charts import charts
 from crm_sync.admin.received_event.received_event_admin import live
-from crm_sync.admin.received_event.states import state_badge
+from crm_sync.admin.received_event.states import state_badge, told
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.admin.workspace.state import connection, without_secrets
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox import store
-from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.observing import health
 from crm_sync.platform import clock
@@ -238,7 +237,7 @@ def _stuck_events(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             state_badge(received_event),
-            shortened(said_of(received_event.kind or _("Callback"), _why(received_event)), 140),
+            shortened(said_of(received_event.kind or _("Callback"), told(received_event)), 140),
             received_event.workspace.slug,
             moment(received_event.received_at, now),
             page_of(received_event),
@@ -246,8 +245,3 @@ def _stuck_events(person: Person, now: datetime) -> list[Attention]:
         )
         for received_event in stuck
     ]
-
-
-def _why(stuck: ReceivedEvent) -> str:
-    """Return why an event is stuck, worded by its cause."""
-    return worded(stuck.problem_kind, stuck.cause) or stuck.effect
