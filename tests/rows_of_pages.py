@@ -19,6 +19,7 @@ from crm_sync.models import (
     Workspace,
     hold,
 )
+from crm_sync.models.platform_call import CallResult
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.webhook.configuration import GONE
@@ -68,7 +69,7 @@ def _workspaces(main: Workspace, now: datetime) -> None:
         )
     died = {"started_at": now - DAY, "seen_at": now - HOUR / 2}
     Heartbeat.objects.create(kind="worker", name="9", **died)
-    for result in ("OK", "BUSY", "FAILED"):
+    for result in (CallResult.OK, CallResult.BUSY, CallResult.FAILED):
         CallCount.objects.create(
             workspace=main,
             hour=now.replace(minute=0, second=0, microsecond=0),

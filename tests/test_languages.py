@@ -83,6 +83,29 @@ def test_each_text_of_a_page_of_one_row_is_translated(reader, model, place, page
         assert untranslated(shown, (*NAMES, "/webhooks/", *uuids)) == []
 
 
+@pytest.mark.parametrize(
+    ("page", "posted"),
+    [
+        ("webhook/", {"action": "may-disable"}),
+        ("webhook/", {"action": "see"}),
+        ("webhook/", {"action": "poll"}),
+        ("pause/", {"step": "pause"}),
+        ("pause/", {"step": "pause", "kind": "files", "kinds": ["files"], "reason": "7"}),
+        ("pause/", {"step": "resume", "kind": "pushes"}),
+        ("pause/", {"step": "go", "seen": "1"}),
+        ("gaps/", {"gap": ""}),
+        ("credentials/", {"step": "save", "token": "1", "client_id": "2"}),
+        ("change/", {"max_under_way": "0"}),
+    ],
+)
+def test_each_text_of_an_answer_to_a_button_is_translated(reader, page, posted):
+    fill(timezone.now())
+    for workspace in Workspace.objects.filter(slug__in=["1", "2"]):
+        address = f"{WORKSPACES}{workspace.pk}/{page}"
+        shown = reader.post(address, posted, follow=True).content.decode()
+        assert untranslated(shown, (*NAMES, "/webhooks/", str(workspace.uuid))) == []
+
+
 def test_each_text_of_a_replay_is_translated(reader):
     fill(timezone.now())
     keys = list(ReceivedEvent.objects.values_list("pk", flat=True))

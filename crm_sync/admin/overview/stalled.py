@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from crm_sync import hooks
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention
@@ -86,7 +87,7 @@ def _stalled(
         yield Attention(
             badge(_("Stalled"), "danger"),
             _("No worker has taken what is due in %(queue)s for %(seconds)s s or longer")
-            % {"queue": queue.replace("_", " "), "seconds": int(LATE.total_seconds())},
+            % {"queue": hooks.queue(queue).title, "seconds": int(LATE.total_seconds())},
             _where([slugs[one] for one in found]),
             remedy=_("Start one more worker, or look at the log of the one that runs")
             if is_worker_there
