@@ -1,13 +1,14 @@
 """The app that knows the platform, but none of our other apps."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class CrmSyncConfig(AppConfig):
     """Plugs in the inbox and the webhook; loads the doorbell, the heartbeats, the system checks."""
 
     name = "crm_sync"
-    verbose_name = "Platform"
+    verbose_name = _("Platform")
 
     def ready(self) -> None:
         """Connect the parts that need the models, which are ready only now."""

@@ -17,15 +17,18 @@ from django.db.models import Model, Q, QuerySet
 from django.forms import Media
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.expiry import Part
 from crm_sync.platform.events import Event
 from crm_sync.platform.read_only import Live
+from crm_sync.translated import Text
 
 Person: TypeAlias = AbstractBaseUser | AnonymousUser  # the reader of a page
 # A noun in the plural → its number, which may be 0.
 Counts = Mapping[str, int]
 Wrong = tuple[str, str]  # what is wrong, like the name of an invariant, and the row, for people
+OPEN = _("Open")
 NEWEST = 8  # lines of `attention` from one app; the tiles show the whole number
 
 
@@ -212,7 +215,7 @@ class Attention:
     since: SafeString | str = ""
     link: str = ""  # its admin page; the line is hidden from people who may not open it (S17)
     remedy: str = ""  # what a person can do about it
-    act: str = "Open"  # the text of the button with the `link`
+    act: Text = OPEN  # the text of the button with the `link`
     next_try: SafeString | str = ""  # when it is tried again by itself; "" if it is not
     is_urgent: bool = False  # whether work is stalled because of it; shown first
 
@@ -254,10 +257,10 @@ class HeadFact:
 class WorkspaceTab:
     """One more tab of a workspace, a page of an app (S17)."""
 
-    title: str
+    title: Text
     page: str  # the name of its address, which takes the key of the workspace
     permission: str
-    hint: str = ""  # what a person does there before watch only ends, as a whole sentence
+    hint: Text = ""  # what a person does there before watch only ends, as a whole sentence
 
 
 @dataclass(frozen=True)

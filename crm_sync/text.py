@@ -1,8 +1,7 @@
-"""Pure: text that every database of ours can store, and spans of time (I17)."""
+"""Pure: text that every database of ours can store (I17)."""
 
 import json
 import re
-from datetime import timedelta
 from typing import Any
 
 # PostgreSQL cannot store NUL in a text, and UTF-8 has no form for half a surrogate pair.
@@ -102,18 +101,6 @@ def quoted(value: object, limit: int = 40) -> str:
 
 def _stand_in(character: str) -> str:
     return " " if character.isspace() else "\ufffd"
-
-
-UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
-
-
-def span(length: timedelta) -> str:
-    """Return a length of time in its largest unit: "3 min"; milliseconds below a second."""
-    seconds = length.total_seconds()
-    for size, name in UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)} {name}"
-    return f"{max(0, round(seconds * 1000))} ms"
 
 
 def counted(count: float, what: str) -> str:

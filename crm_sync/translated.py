@@ -1,13 +1,15 @@
-"""Texts and moments in the language of the reader.
+"""Texts, moments and numbers in the language of the reader.
 
 A text that a module makes while it is loaded is lazy (`gettext_lazy`), since nobody reads it yet.
 How a language writes a moment stands in `config/formats/`.
 """
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -15,6 +17,13 @@ if TYPE_CHECKING:
     Text: TypeAlias = str | _StrPromise
 else:
     Text = str
+
+UNITS: tuple[tuple[int, Text], ...] = (
+    (86_400, _("%(count)s d")),
+    (3_600, _("%(count)s h")),
+    (60, _("%(count)s min")),
+    (1, _("%(count)s s")),
+)
 
 
 def day_in_words(day: date) -> str:
@@ -30,3 +39,29 @@ def minute_in_words(at: datetime) -> str:
 def second_in_words(at: datetime) -> str:
     """Return a moment to the second in its own zone: "Thu 12 Mar 2026, 09:30:00 CET"."""
     return date_format(at, "DATETIME_FORMAT")
+
+
+def span(length: timedelta) -> str:
+    """Return a length of time in its largest unit: "3 min"; milliseconds below a second."""
+    seconds = length.total_seconds()
+    for size, text in UNITS:
+        if seconds >= size:
+            return text % {"count": int(seconds // size)}
+    return gettext("%(count)s ms") % {"count": max(0, round(seconds * 1000))}
+
+
+def ago(length: timedelta) -> str:
+    """Return how long ago something was: "3 min ago", "just now" below a second."""
+    if length < timedelta(seconds=1):
+        return gettext("just now")
+    return gettext("%(span)s ago") % {"span": span(length)}
+
+
+def number(count: int) -> str:
+    """Return a number with its thousands apart: "26,000"."""
+    return number_format(count, force_grouping=True)
+
+
+def said_of(name: object, text: object) -> str:
+    """Return what is said of something, with its name: "Order 12: it could not be read"."""
+    return gettext("%(name)s: %(text)s") % {"name": name, "text": text}

@@ -1,6 +1,7 @@
 """The app of orders, their assignments, and what was delivered."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class OrdersConfig(AppConfig):
@@ -8,7 +9,7 @@ class OrdersConfig(AppConfig):
 
     name = "orders"
     label = "orders"
-    verbose_name = "Orders"
+    verbose_name = _("Orders")
 
     def ready(self) -> None:
         """Register the hooks. They need the models, which are loaded only now."""

@@ -1,13 +1,14 @@
 """The app of the properties."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class PropertiesConfig(AppConfig):
     """The app that plugs the properties into `crm_sync`."""
 
     name = "properties"
-    verbose_name = "Properties"
+    verbose_name = _("Properties")
 
     def ready(self) -> None:
         """Register the hooks of this app. They need the models, which are ready only now."""
@@ -50,13 +51,13 @@ class PropertiesConfig(AppConfig):
                 ],
                 workspace_tabs=[
                     WorkspaceTab(
-                        "Match",
+                        _("Match"),
                         "admin:properties_property_match",
                         "properties.view_property",
-                        "Say first which of them the platform has already.",
+                        _("Say first which of them the platform has already."),
                     ),
                     WorkspaceTab(
-                        "Fields", "admin:properties_property_owners", "crm_sync.view_workspace"
+                        _("Fields"), "admin:properties_property_owners", "crm_sync.view_workspace"
                     ),
                 ],
                 recoveries=[recovery.RECOVERY],

@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError, problem_of
+from crm_sync.translated import Text
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -120,6 +122,7 @@ def _put_off(claim: Claim[Recurring], error: Exception) -> RecurringOutcome:
 
 def _queue(
     kind: Kind,
+    title: Text,
     step: Callable[[Claim[Recurring], Turn], RecurringOutcome],
     *,
     calls: bool,
@@ -129,6 +132,7 @@ def _queue(
 
     return RowQueue(
         name=kind.lower(),
+        title=title,
         rows=lambda now: Recurring.objects.filter(kind=kind),
         work=work,
         calls=calls,
@@ -138,6 +142,6 @@ def _queue(
     )
 
 
-PULL = _queue(Kind.PULL, _pull, calls=True)
-SAMPLE = _queue(Kind.SAMPLE, _sample, calls=True)
-SWEEP = _queue(Kind.SWEEP, _sweep, calls=False)
+PULL = _queue(Kind.PULL, _("pull"), _pull, calls=True)
+SAMPLE = _queue(Kind.SAMPLE, _("sample"), _sample, calls=True)
+SWEEP = _queue(Kind.SWEEP, _("sweep"), _sweep, calls=False)

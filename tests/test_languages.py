@@ -4,15 +4,36 @@ A page is added here when its last text is translated; the others are English so
 """
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 from django.utils.translation import trans_real
 
+from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.events import REQUIRED
 from orders.models import PersonSettings
 from tests.crm_sync.admin_pages import client_of, let_processes_run
 from tests.pseudo import CODE, catalogues, longer, untranslated
+from tests.rows_of_pages import fill
 
-WHOLE = ["/admin/orders/personsettings/mine/"]
+EVENTS, WORKSPACES = "/admin/crm_sync/receivedevent/", "/admin/crm_sync/workspace/"
+WHOLE = [
+    "/admin/",
+    "/admin/orders/personsettings/mine/",
+    EVENTS,
+    f"{EVENTS}causes/",
+    WORKSPACES,
+    f"{WORKSPACES}add/",
+]
+# Pages of one row, by its model, and the path behind its key.
+OF_ONE = [
+    ("crm_sync.receivedevent", EVENTS, "change/"),
+    ("crm_sync.workspace", WORKSPACES, "change/"),
+    ("crm_sync.workspace", WORKSPACES, "credentials/"),
+    ("crm_sync.workspace", WORKSPACES, "webhook/"),
+    ("crm_sync.workspace", WORKSPACES, "gaps/"),
+    ("crm_sync.workspace", WORKSPACES, "pause/"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +54,63 @@ def reader(db, settings, folder) -> Client:
     trans_real._translations.clear()
 
 
+EFFECTS = ("unknown event None",)  # what a worker stores, which is English so far
 # Data and names, which no language changes.
-NAMES = ("CRM sync", "English", "user-0")
+NAMES = (
+    *("CRM sync", "English", "user-0", "https://platform.test", "UTC", "http://127.0.0.1:8000"),
+    *(*REQUIRED, "POST", "HEADER", "X-API-Key", "true"),
+    *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
+)
 
 
+@pytest.mark.parametrize("is_filled", [False, True])
 @pytest.mark.parametrize("page", WHOLE)
-def test_each_text_of_the_page_is_translated(reader, page):
+def test_each_text_of_the_page_is_translated(reader, page, is_filled):
+    if is_filled:
+        fill(timezone.now())
     response = reader.get(page)
     assert response.status_code == 200
     found = untranslated(response.content.decode(), NAMES)
     assert found == []
+
+
+@pytest.mark.parametrize(("model", "place", "page"), OF_ONE)
+def test_each_text_of_a_page_of_one_row_is_translated(reader, model, place, page):
+    fill(timezone.now())
+    for key in apps.get_model(model).objects.values_list("pk", flat=True):
+        shown = reader.get(f"{place}{key}/{page}").content.decode()
+        uuids = map(str, Workspace.objects.values_list("uuid", flat=True))
+        assert untranslated(shown, (*NAMES, "/webhooks/", *uuids)) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "posted"),
+    [
+        ("webhook/", {"action": "may-disable"}),
+        ("webhook/", {"action": "see"}),
+        ("webhook/", {"action": "poll"}),
+        ("pause/", {"step": "pause"}),
+        ("pause/", {"step": "pause", "kind": "files", "kinds": ["files"], "reason": "7"}),
+        ("pause/", {"step": "resume", "kind": "pushes"}),
+        ("pause/", {"step": "go", "seen": "1"}),
+        ("gaps/", {"gap": ""}),
+        ("credentials/", {"step": "save", "token": "1", "client_id": "2"}),
+        ("change/", {"max_under_way": "0"}),
+    ],
+)
+def test_each_text_of_an_answer_to_a_button_is_translated(reader, page, posted):
+    fill(timezone.now())
+    for workspace in Workspace.objects.filter(slug__in=["1", "2"]):
+        address = f"{WORKSPACES}{workspace.pk}/{page}"
+        shown = reader.post(address, posted, follow=True).content.decode()
+        assert untranslated(shown, (*NAMES, "/webhooks/", str(workspace.uuid))) == []
+
+
+def test_each_text_of_a_replay_is_translated(reader):
+    fill(timezone.now())
+    keys = list(ReceivedEvent.objects.values_list("pk", flat=True))
+    shown = reader.post(EVENTS, {"action": "replay", "_selected_action": keys}).content.decode()
+    assert untranslated(shown, (*NAMES, *EFFECTS)) == []
 
 
 def test_a_text_that_is_not_translated_is_named():

@@ -1,6 +1,7 @@
 """The admin screens of the platform side: connections, received events, schedules, accounts."""
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.accounts.login_failures import LoginFailureAdmin
 from crm_sync.admin.accounts.login_form import LoginForm
@@ -35,5 +36,5 @@ admin.site.password_change = password_change  # type: ignore[method-assign, assi
 admin.site.login_form = LoginForm
 admin.site.login_template = "crm_sync/accounts/login.html"
 admin.site.index_template = "crm_sync/overview/dashboard.html"
-admin.site.index_title = "Overview"
+admin.site.index_title = _("Overview")
 admin.site.empty_value_display = EMPTY

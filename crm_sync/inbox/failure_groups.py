@@ -8,27 +8,31 @@ from collections.abc import Iterator
 from traceback import walk_tb
 from types import FrameType
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.platform.events import Fault
+from crm_sync.translated import Text, said_of
 
 LENGTH = 200  # characters of a cause
 EARLY = "EARLY"  # dated ahead of the clock (S11)
 ERROR = "ERROR"  # a bug of ours: the cause is the class of the exception and the function
 OTHER = "OTHER"  # stored by an older version: the cause is the text itself
-WORDS: dict[str, str] = {
-    Fault.NOT_JSON: "It is not JSON.",
-    Fault.NOT_UTF8: "It is not JSON: the bytes are not UTF-8.",
-    Fault.NOT_AN_OBJECT: "It is a JSON {about}, not an object.",
-    Fault.TOO_DEEP: "Its JSON is nested too deeply.",
-    Fault.UNKNOWN_EVENT: "The event {about} is unknown.",
-    Fault.MISSING: "A required field is missing: {about}.",
-    Fault.TOO_LONG: "{about} is too long.",
-    Fault.NOT_A_TEXT: "{about} is not a text.",
-    Fault.NOT_A_TIMESTAMP: "{about} is not a timestamp.",
-    Fault.NOT_A_DATE: "{about} is not a date.",
-    Fault.NOT_A_PERSON: "{about} is not a person.",
-    EARLY: "It is dated ahead of the clock.",
-    ERROR: "An error of ours: {about}.",
-    OTHER: "{about}",
+WORDS: dict[str, Text] = {
+    Fault.NOT_JSON: _("It is not JSON."),
+    Fault.NOT_UTF8: _("It is not JSON: the bytes are not UTF-8."),
+    Fault.NOT_AN_OBJECT: _("It is a JSON %(about)s, not an object."),
+    Fault.TOO_DEEP: _("Its JSON is nested too deeply."),
+    Fault.UNKNOWN_EVENT: _("The event %(about)s is unknown."),
+    Fault.MISSING: _("A required field is missing: %(about)s."),
+    Fault.TOO_LONG: _("%(about)s is too long."),
+    Fault.NOT_A_TEXT: _("%(about)s is not a text."),
+    Fault.NOT_A_TIMESTAMP: _("%(about)s is not a timestamp."),
+    Fault.NOT_A_DATE: _("%(about)s is not a date."),
+    Fault.NOT_A_PERSON: _("%(about)s is not a person."),
+    EARLY: _("It is dated ahead of the clock."),
+    ERROR: _("An error of ours: %(about)s."),
+    OTHER: "%(about)s",
 }
 OURS = ("crm_sync.", "properties.", "orders.")
 
@@ -40,10 +44,10 @@ def worded(kind: str, about: str) -> str:
     it before a downgrade.
     """
     if kind == Fault.UNKNOWN_EVENT and not about:
-        return "The event has no name that we can read."
+        return gettext("The event has no name that we can read.")
     if kind and kind not in WORDS:
-        return f"{kind}: {about}" if about else kind
-    return WORDS[kind].format(about=about) if kind else ""
+        return said_of(kind, about) if about else kind
+    return WORDS[kind] % {"about": about} if kind else ""
 
 
 def place_of(error: BaseException) -> str:

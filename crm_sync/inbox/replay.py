@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from crm_sync import hooks
 from crm_sync.inbox import apply, store
@@ -96,7 +97,7 @@ def preview(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Preview]:
     """
     found: dict[int, Preview] = {}
     ordered = sorted(in_order(chosen), key=_subject)
-    for _, group in itertools.groupby(ordered, key=_subject):
+    for __, group in itertools.groupby(ordered, key=_subject):
         with transaction.atomic():
             found |= _play(list(group), now)
             transaction.set_rollback(True)
@@ -141,10 +142,10 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
 def _left_alone(one: ReceivedEvent) -> Preview:
     """Return why an event is not replayed. `_play` replaces this if it is replayed."""
     if one.cleared_at is not None:
-        return Preview(one, "", "Its bytes were removed after their retention time.")
+        return Preview(one, "", _("Its bytes were removed after their retention time."))
     if one.state == State.RECEIVED:
-        return Preview(one, "", "It waits for a worker already.")
-    return Preview(one, "", "A worker has it just now.")
+        return Preview(one, "", _("It waits for a worker already."))
+    return Preview(one, "", _("A worker has it just now."))
 
 
 def _known(row: ReceivedEvent) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks, tracing
 from crm_sync.inbox import apply
@@ -65,7 +66,7 @@ def store(
         "received_at": now,
         "due_at": now,
     }
-    for _ in range(2):  # the row with the same bytes may have been settled in between
+    for __ in range(2):  # the row with the same bytes may have been settled in between
         has_message = _insert(columns, given)
         if has_message is not None:
             # A worker may receive that message before this commit. Then the tick rings (decision
@@ -165,6 +166,7 @@ def _stuck(received_events: QuerySet[ReceivedEvent], now: datetime) -> QuerySet[
 
 RECEIVED_EVENTS = RowQueue(
     name=QUEUE,
+    title=_("received events"),
     rows=lambda now: ReceivedEvent.objects.all(),
     work=_settle_some,
     failure=lambda text: {"effect": text},

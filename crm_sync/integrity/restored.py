@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from crm_sync import hooks
 from crm_sync.hooks import Counts, Recovery
@@ -40,10 +41,13 @@ class Standing:
     @property
     def left(self) -> str:
         """The remaining rows in words, or "" if both sides agree."""
-        parts = {"not read yet": self.unread, "for a person": self.for_people}
+        parts = (
+            (_("not read yet: %(counts)s"), self.unread),
+            (_("for a person: %(counts)s"), self.for_people),
+        )
         return "; ".join(
-            f"{title}: {', '.join(f'{count} {what}' for what, count in counts.items())}"
-            for title, counts in parts.items()
+            text % {"counts": ", ".join(f"{count} {what}" for what, count in counts.items())}
+            for text, counts in parts
             if counts
         )
 
@@ -96,12 +100,12 @@ def _begin(workspace_id: int, now: datetime) -> Counts:
 
 def _unread(workspaces: Collection[int], since: datetime) -> Counts:
     monitors = WebhookMonitor.objects.filter(workspace__in=workspaces)
-    return {"webhooks": monitors.exclude(polled_at__gte=since).count()}
+    return {_("webhooks"): monitors.exclude(polled_at__gte=since).count()}
 
 
 def _for_people(workspaces: Collection[int], since: datetime) -> Counts:
     gaps = Gap.objects.filter(workspace__in=workspaces, acknowledged_at=None)
-    return {"gaps": gaps.filter(noticed_at__gte=since).count()}
+    return {_("gaps"): gaps.filter(noticed_at__gte=since).count()}
 
 
 def _recoveries() -> list[Recovery]:

@@ -2,6 +2,8 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.translated import day_in_words, second_in_words
 
@@ -12,10 +14,10 @@ class Gap(models.Model):
     class Why(models.TextChoices):
         """Why events may have been lost."""
 
-        OVERFLOW = "OVERFLOW", "More attempts than the history keeps"
-        ERASED = "ERASED", "The history was erased"
-        UNEXPLAINED = "UNEXPLAINED", "An attempt that nothing shows"
-        UNREADABLE = "UNREADABLE", "A record without its payload"
+        OVERFLOW = "OVERFLOW", _("More attempts than the history keeps")
+        ERASED = "ERASED", _("The history was erased")
+        UNEXPLAINED = "UNEXPLAINED", _("An attempt that nothing shows")
+        UNREADABLE = "UNREADABLE", _("A record without its payload")
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     why = models.CharField(max_length=12, choices=Why)
@@ -45,8 +47,9 @@ class Gap(models.Model):
         """The beginning and the end, in the time zone of the person who reads it."""
         end = timezone.localtime(self.ended_at)
         if self.began_at is None:
-            return f"until {second_in_words(end)}"
+            return gettext("until %(end)s") % {"end": second_in_words(end)}
         began = timezone.localtime(self.began_at)
         is_same_day = began.date() == end.date()
         until = f"{end:%H:%M:%S %Z}" if is_same_day else second_in_words(end)
-        return f"{day_in_words(began)}, {began:%H:%M:%S} to {until}"
+        named = {"day": day_in_words(began), "time": f"{began:%H:%M:%S}", "end": until}
+        return gettext("%(day)s, %(time)s to %(end)s") % named

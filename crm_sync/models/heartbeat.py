@@ -1,6 +1,7 @@
 """When a process was last alive, for people and for monitoring."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Heartbeat(models.Model):
@@ -9,10 +10,10 @@ class Heartbeat(models.Model):
     class Kind(models.TextChoices):
         """The kind of process."""
 
-        WORKER = "worker", "Worker"
-        BEAT = "beat", "Beat"
-        WEB = "web", "Web server"
-        TICK = "tick", "Tick"  # shows that messages pass through the broker
+        WORKER = "worker", _("Worker")
+        BEAT = "beat", _("Beat")
+        WEB = "web", _("Web server")
+        TICK = "tick", _("Tick")  # shows that messages pass through the broker
 
     kind = models.CharField(max_length=10, choices=Kind)
     name = models.CharField(max_length=255)

@@ -14,6 +14,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import models, transaction
 from django.db.models import F, Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.account_names import name_of
@@ -27,8 +29,8 @@ AGAIN = timedelta(hours=1)
 class HoldCause(models.TextChoices):
     """Why work is held. The holds of both causes are independent of each other."""
 
-    PERSON = "PERSON", "Held by a person"
-    WATCH_ONLY = "WATCH_ONLY", "Watch only"
+    PERSON = "PERSON", _("Held by a person")
+    WATCH_ONLY = "WATCH_ONLY", _("Watch only")
 
 
 class HoldQuerySet(models.QuerySet["Hold"]):
@@ -123,7 +125,7 @@ class HoldGroup:
     @property
     def work(self) -> str:
         """What is held, in words."""
-        return "everything" if len(self.kinds) == len(WorkKind) else listed(self.kinds)
+        return gettext("everything") if len(self.kinds) == len(WorkKind) else listed(self.kinds)
 
 
 def grouped(holds: Iterable[Hold]) -> list[HoldGroup]:

@@ -2,6 +2,8 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 
@@ -9,14 +11,14 @@ from crm_sync.models.due import DueModel, due_index, no_half_lease
 class ReceivedEventState(models.TextChoices):
     """The state of a received event; exactly one at any time (I31)."""
 
-    RECEIVED = "RECEIVED", "Received"
-    APPLIED = "APPLIED", "Applied"
-    DUPLICATE = "DUPLICATE", "Duplicate"
-    STALE = "STALE", "Stale"
-    IGNORED = "IGNORED", "Ignored"
-    EARLY = "EARLY", "Dated ahead"  # due when its date is no longer ahead of the clock (S11)
-    QUARANTINED = "QUARANTINED", "Not understood"
-    FAILED = "FAILED", "Failed"
+    RECEIVED = "RECEIVED", _("Received")
+    APPLIED = "APPLIED", _("Applied")
+    DUPLICATE = "DUPLICATE", _("Duplicate")
+    STALE = "STALE", _("Stale")
+    IGNORED = "IGNORED", _("Ignored")
+    EARLY = "EARLY", _("Dated ahead")  # due when its date is no longer ahead of the clock (S11)
+    QUARANTINED = "QUARANTINED", _("Not understood")
+    FAILED = "FAILED", _("Failed")
 
 
 _S = ReceivedEventState
@@ -37,9 +39,9 @@ class ReceivedEvent(DueModel):
     class Source(models.TextChoices):
         """How we received it."""
 
-        CALLBACK = "CALLBACK", "Callback"
-        HISTORY = "HISTORY", "Trigger history"
-        REPLAY = "REPLAY", "Replay"
+        CALLBACK = "CALLBACK", _("Callback")
+        HISTORY = "HISTORY", _("Trigger history")
+        REPLAY = "REPLAY", _("Replay")
 
     # Each further index makes the endpoint slower. The indexes below also serve the foreign keys.
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT, db_index=False)
@@ -48,13 +50,13 @@ class ReceivedEvent(DueModel):
     body = models.BinaryField()
     headers = models.JSONField(default=dict, help_text="Secrets are masked before they are stored")
     method = models.CharField(max_length=10)
-    source = models.CharField(max_length=10, choices=Source, default=Source.CALLBACK)
+    source = models.CharField(_("source"), max_length=10, choices=Source, default=Source.CALLBACK)
     state = models.CharField(
-        max_length=12, choices=State, default=State.RECEIVED, db_default=State.RECEIVED
+        _("state"), max_length=12, choices=State, default=State.RECEIVED, db_default=State.RECEIVED
     )
-    kind = models.CharField("event", max_length=100, blank=True, default="", db_default="")
+    kind = models.CharField(_("event"), max_length=100, blank=True, default="", db_default="")
     order_platform_id = models.CharField(
-        "order", max_length=255, blank=True, default="", db_default=""
+        _("order"), max_length=255, blank=True, default="", db_default=""
     )
     occurred_at = models.DateTimeField(null=True, blank=True)
     received_at = models.DateTimeField(default=timezone.now)
@@ -89,6 +91,8 @@ class ReceivedEvent(DueModel):
     )
 
     class Meta:
+        verbose_name = _("received event")
+        verbose_name_plural = _("received events")
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "digest"],
@@ -148,4 +152,5 @@ class ReceivedEvent(DueModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind or 'callback'} {self.pk}"
+        kind = self.kind or gettext("callback")
+        return f"{kind} {self.pk}"

@@ -8,7 +8,9 @@ from functools import partial
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from crm_sync.models import call_log
 from crm_sync.models.hold import AGAIN, Hold
@@ -39,31 +41,31 @@ class Workspace(Pausing):
     class AuthType(models.TextChoices):
         """How the platform authenticates its callbacks (§5.2)."""
 
-        NONE = "NONE", "None"
-        HEADER = "HEADER", "Header"
-        QUERY_PARAMETER = "QUERY_PARAMETER", "Query parameter"
-        BEARER_TOKEN = "BEARER_TOKEN", "Bearer token"
+        NONE = "NONE", pgettext_lazy("authentication", "None")
+        HEADER = "HEADER", _("Header")
+        QUERY_PARAMETER = "QUERY_PARAMETER", _("Query parameter")
+        BEARER_TOKEN = "BEARER_TOKEN", _("Bearer token")
 
     class ConflictPolicy(models.TextChoices):
         """Which value wins when both sides changed one field (I4)."""
 
-        CRM_WINS = "crm_wins", "Our value wins"
-        PLATFORM_WINS = "platform_wins", "The platform's value wins"
-        ASK = "ask", "A person decides"
+        CRM_WINS = "crm_wins", _("Our value wins")
+        PLATFORM_WINS = "platform_wins", _("The platform's value wins")
+        ASK = "ask", _("A person decides")
 
     SECRETS = ("fixed_token", "client_secret", "auth_secret", "previous_auth_secret")
 
-    slug = models.SlugField(unique=True)
+    slug = models.SlugField(_("slug"), unique=True)
     # The unguessable part of the callback address (S2).
-    uuid = models.UUIDField("callback id", unique=True, default=uuid.uuid4, editable=False)
-    base_url = models.URLField("base address", max_length=500)
+    uuid = models.UUIDField(_("callback id"), unique=True, default=uuid.uuid4, editable=False)
+    base_url = models.URLField(_("base address"), max_length=500)
     fixed_token = EncryptedTextField(blank=True, default="", editable=False)
     client_id = models.CharField(max_length=255, blank=True, default="")
     client_secret = EncryptedTextField(blank=True, default="", editable=False)
     credentials_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     auth_type = models.CharField(
-        "callback authentication", max_length=20, choices=AuthType, default=AuthType.HEADER
+        _("callback authentication"), max_length=20, choices=AuthType, default=AuthType.HEADER
     )
     auth_header_name = models.CharField(max_length=100, default="X-API-Key")
     auth_parameter_name = models.CharField(max_length=100, default="token")
@@ -77,24 +79,27 @@ class Workspace(Pausing):
     previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     callback_sources = models.TextField(
-        "callbacks come from",
+        _("callbacks come from"),
         blank=True,
         default="",
-        help_text="Addresses or networks, such as 192.0.2.0/24, with blanks between them; empty:"
-        " anywhere.",
+        help_text=_(
+            "Addresses or networks, such as 192.0.2.0/24, with blanks between them; empty:"
+            " anywhere."
+        ),
     )
 
     conflict_policy = models.CharField(
-        max_length=20, choices=ConflictPolicy, default=ConflictPolicy.CRM_WINS
+        _("conflict policy"), max_length=20, choices=ConflictPolicy, default=ConflictPolicy.CRM_WINS
     )
     # The rules who owns a field of a property, which only the app of the properties reads.
     owners = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     read_before_write = models.BooleanField(
+        _("read before write"),
         default=True,
-        help_text="Read a property before each push. Without it conflicts are not noticed.",
+        help_text=_("Read a property before each push. Without it conflicts are not noticed."),
     )
     max_under_way = models.PositiveSmallIntegerField(
-        "requests under way at most", default=8, help_text="For all workers together."
+        _("requests under way at most"), default=8, help_text=_("For all workers together.")
     )
 
     # When `manage.py restored` was run. Rows that were not read since then may be outdated.
@@ -112,12 +117,15 @@ class Workspace(Pausing):
     outgoing_kinds = models.JSONField(default=list, editable=False)
     people = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("people"),
         blank=True,
         related_name="workspaces",
-        help_text="Who sees this workspace. Operators and superusers see every one.",
+        help_text=_("Who sees this workspace. Operators and superusers see every one."),
     )
 
     class Meta:
+        verbose_name = _("workspace")
+        verbose_name_plural = _("workspaces")
         permissions = [("all_workspaces", "Can see every workspace")]
 
     def __str__(self) -> str:
@@ -179,7 +187,8 @@ class Workspace(Pausing):
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
-            work = listed([kind]).capitalize()
+            with translation.override("en"):  # the text of an error is stored
+                work = listed([kind]).capitalize()
             text = f"{work} of {self.slug} are {hold.because}. Nothing was sent."
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))

@@ -7,22 +7,43 @@ from datetime import datetime, timedelta
 from django.db import Error
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Heartbeat
-from crm_sync.text import span
+from crm_sync.translated import Text, ago, span
 from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
-REMEDIES = {
-    Kind.WORKER: "Start one with: celery -A config worker",
-    Kind.BEAT: "Start one with: celery -A config beat",
-    Kind.TICK: "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",
+# Texts about a kind: one is alive, none was ever alive, none for some time.
+TEXTS: dict[Kind, tuple[Text, Text, Text]] = {
+    Kind.WORKER: (
+        _("Worker last seen %(when)s"),
+        _("No worker ever ran here"),
+        _("No worker for %(span)s"),
+    ),
+    Kind.BEAT: (
+        _("Beat last seen %(when)s"),
+        _("No beat ever ran here"),
+        _("No beat for %(span)s"),
+    ),
+    Kind.TICK: (
+        _("Tick last seen %(when)s"),
+        _("No message ever came through the broker"),
+        _("No message has come through the broker for %(span)s"),
+    ),
 }
-EFFECTS = {
-    Kind.WORKER: "Nothing is pushed, read or applied; nothing is lost.",
-    Kind.BEAT: "What was put off does not begin, and schedules do not run; nothing is lost.",
-    Kind.TICK: "Nothing that is due begins; nothing is lost.",
+REMEDIES: dict[Kind, Text] = {
+    Kind.WORKER: _("Start one with: celery -A config worker"),
+    Kind.BEAT: _("Start one with: celery -A config beat"),
+    Kind.TICK: _(
+        "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves"
+    ),
+}
+EFFECTS: dict[Kind, Text] = {
+    Kind.WORKER: _("Nothing is pushed, read or applied; nothing is lost."),
+    Kind.BEAT: _("What was put off does not begin, and schedules do not run; nothing is lost."),
+    Kind.TICK: _("Nothing that is due begins; nothing is lost."),
 }
 # Names for monitors. Each tick is a message, so a missing tick means that the broker fails.
 NAMES = {Kind.WORKER: "worker", Kind.BEAT: "beat", Kind.TICK: "broker"}
@@ -62,17 +83,11 @@ def _presences(now: datetime) -> list[Presence]:
 
 
 def _report(one: Presence) -> HealthReport:
-    name = one.kind.label
+    alive, never, silent = TEXTS[one.kind]
     if one.silence is not None and not one.is_missing:
-        is_now = one.silence < timedelta(seconds=1)
-        when = "just now" if is_now else f"{span(one.silence)} ago"
-        return HealthReport(one.kind, f"{name} last seen {when}")
-    never, lately = f"No {name.lower()} ever ran here", f"No {name.lower()} for"
-    if one.kind == Kind.TICK:
-        never = "No message ever came through the broker"
-        lately = "No message has come through the broker for"
-    text = never if one.silence is None else f"{lately} {span(one.silence)}"
-    return HealthReport(one.kind, text, REMEDIES[one.kind], EFFECTS[one.kind], "danger")
+        return HealthReport(one.kind, alive % {"when": ago(one.silence)})
+    text = str(never) if one.silence is None else silent % {"span": span(one.silence)}
+    return HealthReport(one.kind, text, str(REMEDIES[one.kind]), str(EFFECTS[one.kind]), "danger")
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:
@@ -88,12 +103,12 @@ def stalled(now: datetime) -> list[tuple[str, int]]:
     return [one for one in late if one in waiting]
 
 
-def healthz(_: HttpRequest) -> JsonResponse:
+def healthz(_request: HttpRequest) -> JsonResponse:
     """Answer 200: this process is alive."""
     return JsonResponse({"status": "ok"})
 
 
-def readyz(_: HttpRequest) -> JsonResponse:
+def readyz(_request: HttpRequest) -> JsonResponse:
     """Answer 200 if this process can store callbacks, tested by a write; else 503.
 
     It does not depend on workers: without them, callbacks are stored and applied later.
@@ -105,7 +120,7 @@ def readyz(_: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
-def workersz(_: HttpRequest) -> JsonResponse:
+def workersz(_request: HttpRequest) -> JsonResponse:
     """Answer 200 if worker, beat and broker live and no queue is stalled; else 503 with names."""
     now = timezone.now()
     try:

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from crm_sync.models import Workspace
 from crm_sync.models.hold import HoldCause, standing
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
+from crm_sync.text import capitalized
 
 REFUSED = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
 
@@ -49,12 +51,17 @@ def holds(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
         slug = str(one.slug)  # type: ignore[attr-defined] # an annotation
         is_watched = one.cause == HoldCause.WATCH_ONLY
         if is_watched:
-            text = f"{slug} is in watch only"
-            effect = "Nothing is sent before its first plan was seen."
-            remedy = "See the plan, and say go."
+            text = _("%(workspace)s is in watch only") % {"workspace": slug}
+            effect = _("Nothing is sent before its first plan was seen.")
+            remedy = _("See the plan, and say go.")
         else:
-            text = f"{group.work.capitalize()} of {slug}: held by {one.who or 'a person'}"
-            effect, remedy = f"{one.reason.rstrip('.')}.", "Resume it on the tab Pause."
+            named = {"work": capitalized(group.work), "workspace": slug, "person": one.who}
+            text = (
+                _("%(work)s of %(workspace)s: held by %(person)s")
+                if one.who
+                else _("%(work)s of %(workspace)s: held by a person")
+            ) % named
+            effect, remedy = f"{one.reason.rstrip('.')}.", _("Resume it on the tab Pause.")
         halt = Halt(
             one.workspace_id, slug, text, effect, remedy, True, one.until, is_watched=is_watched
         )
@@ -70,9 +77,11 @@ def _by_platform(workspaces: Sequence[int] | None, now: datetime) -> list[Halt]:
         told, is_paused = explain(one.problem), one.is_paused(now)
         is_refused = told.kind in REFUSED
         if is_paused or is_refused:
-            text = f"{one.slug} is {'refused by the platform' if is_refused else 'paused'}"
+            text = _("%(workspace)s is paused") % {"workspace": one.slug}
+            if is_refused:
+                text = _("%(workspace)s is refused by the platform") % {"workspace": one.slug}
             until = one.paused_until if is_paused and not is_refused else None
             tone = "danger" if is_refused else "warning"
-            effect = told.sentence or "The platform asked for a pause."
+            effect = told.sentence or _("The platform asked for a pause.")
             found.append(Halt(one.pk, one.slug, text, effect, told.remedy, False, until, tone))
     return found

@@ -21,6 +21,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
 from crm_sync.models import OutgoingMessage, Subscription, due
@@ -91,6 +92,7 @@ def _since() -> Combinable:
 
 OUTGOING = RowQueue(
     name=outbox.QUEUE,
+    title=_("outgoing"),
     rows=rows,
     work=work,
     calls=False,  # it does not call the platform

@@ -8,11 +8,15 @@ is behind may come from a cache.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from crm_sync.translated import number
+
 LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
 MOVED = timedelta(seconds=5)  # a smaller change does not count
 SHOWN = timedelta(minutes=1)  # a larger difference is shown to people
 _NONE, _HALF_SECOND = timedelta(0), timedelta(seconds=0.5)
-_UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hours"))
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,21 @@ def difference(ahead: timedelta | None) -> str:
     """Return how the platform's clock differs from ours in words, or "" up to SHOWN."""
     if ahead is None or abs(ahead) <= SHOWN:
         return ""
-    side = "ahead of" if ahead > _NONE else "behind"
-    return f"{length(abs(ahead))} {side} ours"
+    text = _("%(span)s ahead of ours") if ahead > _NONE else _("%(span)s behind ours")
+    return text % {"span": length(abs(ahead))}
 
 
 def length(span: timedelta) -> str:
     """Return a length of time in words: "12 minutes", "3 hours", "26,000 days"."""
     seconds = int(span.total_seconds())
-    for least, size, name in _UNITS:
-        if span >= least:
-            return f"{seconds // size:,} {name}"
-    return f"{seconds // 60} minutes" if seconds >= 120 else f"{seconds} seconds"
+    if span >= timedelta(days=2):
+        count, text = span.days, ngettext("%(count)s day", "%(count)s days", span.days)
+    elif span >= timedelta(hours=2):
+        count = seconds // 3_600
+        text = ngettext("%(count)s hour", "%(count)s hours", count)
+    elif seconds >= 120:
+        count = seconds // 60
+        text = ngettext("%(count)s minute", "%(count)s minutes", count)
+    else:
+        count, text = seconds, ngettext("%(count)s second", "%(count)s seconds", seconds)
+    return text % {"count": number(count)}

@@ -7,76 +7,84 @@ command line and in docs/troubles.md.
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.platform.errors import ErrorKind, Problem, SyncError, problem_of
+from crm_sync.translated import Text
 
-AGAIN = "It is tried again by itself."
-AFTER = "All goes on by itself after the pause."
-ONCE_BACK = "All goes on by itself once it is back."
-LASTS = f"{AGAIN} If it lasts, an operator has to look"
-
-# What happened, and what to do. After a refusal the platform's own words follow.
-MEANINGS: dict[ErrorKind, tuple[str, str]] = {
+# How it goes on by itself, and the same if no worker tries again, but a person or a client: a
+# command, a form, the API.
+AGAIN = (_("It is tried again by itself."), _("Try again in a moment."))
+AFTER = (_("All goes on by itself after the pause."), _("Try again after the pause."))
+ONCE_BACK = (_("All goes on by itself once it is back."), _("Try again once it is back."))
+GOES_ON: dict[ErrorKind, tuple[Text, Text]] = {
+    ErrorKind.UNREACHABLE: AGAIN,
+    ErrorKind.SLOW: AGAIN,
+    ErrorKind.BROKEN_OFF: AGAIN,
+    ErrorKind.BAD_CERTIFICATE: AGAIN,
+    ErrorKind.UNREADABLE: AGAIN,
+    ErrorKind.ELSEWHERE: AGAIN,
+    ErrorKind.LOCKED: AGAIN,
+    ErrorKind.BUSY: AFTER,
+    ErrorKind.DOWN: ONCE_BACK,
+}
+# What happened, and what a person does, perhaps "".
+MEANINGS: dict[ErrorKind, tuple[Text, Text]] = {
     ErrorKind.UNREACHABLE: (
-        "The platform cannot be reached.",
-        f"{LASTS} at the address of the workspace and at the network.",
+        _("The platform cannot be reached."),
+        _(
+            "If it lasts, an operator has to look at the address of the workspace and at the"
+            " network."
+        ),
     ),
-    ErrorKind.SLOW: ("The platform did not answer in time.", AGAIN),
-    ErrorKind.BROKEN_OFF: ("The connection to the platform broke off.", AGAIN),
+    ErrorKind.SLOW: (_("The platform did not answer in time."), ""),
+    ErrorKind.BROKEN_OFF: (_("The connection to the platform broke off."), ""),
     ErrorKind.BAD_CERTIFICATE: (
-        "The certificate of the platform is not accepted.",
-        f"{LASTS} at the address of the workspace, the certificate and CA_BUNDLE.",
+        _("The certificate of the platform is not accepted."),
+        _(
+            "If it lasts, an operator has to look at the address of the workspace, the certificate"
+            " and CA_BUNDLE."
+        ),
     ),
     ErrorKind.UNREADABLE: (
-        "The answer of the platform cannot be read.",
-        f"{LASTS}, and tell the platform.",
+        _("The answer of the platform cannot be read."),
+        _("If it lasts, an operator has to look, and tell the platform."),
     ),
     ErrorKind.ELSEWHERE: (
-        "The platform does not take our calls at this address.",
-        f"{LASTS} at the address of the workspace.",
+        _("The platform does not take our calls at this address."),
+        _("If it lasts, an operator has to look at the address of the workspace."),
     ),
-    ErrorKind.LOCKED: ("The platform cannot change it at the moment.", AGAIN),
-    ErrorKind.BUSY: (
-        "The platform takes no more calls for a moment.",
-        AFTER,
-    ),
-    ErrorKind.DOWN: (
-        "The platform is out of order at the moment.",
-        ONCE_BACK,
-    ),
+    ErrorKind.LOCKED: (_("The platform cannot change it at the moment."), ""),
+    ErrorKind.BUSY: (_("The platform takes no more calls for a moment."), ""),
+    ErrorKind.DOWN: (_("The platform is out of order at the moment."), ""),
     ErrorKind.NO_CREDENTIALS: (
-        "The workspace has no credentials.",
-        "An operator has to enter them.",
+        _("The workspace has no credentials."),
+        _("An operator has to enter them."),
     ),
     ErrorKind.UNAUTHORIZED: (
-        "The platform does not accept our credentials.",
-        "An operator has to enter new ones.",
+        _("The platform does not accept our credentials."),
+        _("An operator has to enter new ones."),
     ),
     ErrorKind.FORBIDDEN: (
-        "Our credentials do not reach this far.",
-        "An operator has to ask the platform for the permission.",
+        _("Our credentials do not reach this far."),
+        _("An operator has to ask the platform for the permission."),
     ),
     ErrorKind.NOT_FOUND: (
-        "The platform does not have it, or has it no longer.",
-        "Read it again. If it stays so, look for it on the platform.",
+        _("The platform does not have it, or has it no longer."),
+        _("Read it again. If it stays so, look for it on the platform."),
     ),
     ErrorKind.NOT_ALLOWED: (
-        "The platform does not allow it as things stand",
-        "Read it again, and see whether it is still to be done.",
+        _("The platform does not allow it as things stand: %(words)s"),
+        _("Read it again, and see whether it is still to be done."),
     ),
     ErrorKind.TOO_LARGE: (
-        "It is larger than the platform takes.",
-        "Shorten its texts or lists, and save.",
+        _("It is larger than the platform takes."),
+        _("Shorten its texts or lists, and save."),
     ),
     ErrorKind.REFUSED: (
-        "The platform refused it",
-        "Change what it names, and save.",
+        _("The platform refused it: %(words)s"),
+        _("Change what it names, and try again."),
     ),
-}
-# The same if no worker tries again, but a person or a client: a command, a form, the API.
-BY_HAND = {
-    AGAIN: "Try again in a moment.",
-    AFTER: "Try again after the pause.",
-    ONCE_BACK: "Try again once it is back.",
 }
 SAYS_WHY = frozenset({ErrorKind.NOT_ALLOWED, ErrorKind.REFUSED})
 
@@ -112,10 +120,9 @@ def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanatio
     kind, text = found.kind, str(found)
     if kind is ErrorKind.OTHER:
         return Explanation(kind, text)
-    sentence, remedy = MEANINGS[kind]
-    if not is_repeated:
-        for by_itself, by_hand in BY_HAND.items():
-            remedy = remedy.replace(by_itself, by_hand)
+    sentence, advice = map(str, MEANINGS[kind])
     if kind in SAYS_WHY:
-        sentence = f"{sentence}: {found.words or text}".rstrip(". ") + "."
+        sentence = (sentence % {"words": found.words or text}).rstrip(". ") + "."
+    by_itself, by_hand = GOES_ON.get(kind, ("", ""))
+    remedy = f"{by_itself if is_repeated else by_hand} {advice}".strip()
     return Explanation(kind, sentence, remedy, text)

@@ -2,6 +2,12 @@
 
 from enum import StrEnum
 
+from django.utils.text import get_text_list
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from crm_sync.translated import Text
+
 
 class WorkKind(StrEnum):
     """A kind of work that writes: on the platform, here, or in another system."""
@@ -16,20 +22,24 @@ class WorkKind(StrEnum):
 # What leaves this installation. Imports and files come in.
 LEAVING = (WorkKind.PUSHES, WorkKind.ORDERS, WorkKind.MESSAGES)
 # What each kind stops, for people.
-MEANINGS = {
-    WorkKind.PUSHES: "Changes of properties that are sent to the platform",
-    WorkKind.ORDERS: "New orders, reschedules and cancellations",
-    WorkKind.IMPORTS: "Feeds that are fetched and imported",
-    WorkKind.FILES: "Downloads of pictures and documents",
-    WorkKind.MESSAGES: "Messages to other systems",
+MEANINGS: dict[WorkKind, Text] = {
+    WorkKind.PUSHES: _("Changes of properties that are sent to the platform"),
+    WorkKind.ORDERS: _("New orders, reschedules and cancellations"),
+    WorkKind.IMPORTS: _("Feeds that are fetched and imported"),
+    WorkKind.FILES: _("Downloads of pictures and documents"),
+    WorkKind.MESSAGES: _("Messages to other systems"),
 }
-
-
 # For people; who sends a change has no push.
-WORDS = {WorkKind.PUSHES: "changes"}
+WORDS: dict[WorkKind, Text] = {
+    WorkKind.PUSHES: _("changes"),
+    WorkKind.ORDERS: _("orders"),
+    WorkKind.IMPORTS: _("imports"),
+    WorkKind.FILES: _("files"),
+    WorkKind.MESSAGES: _("messages"),
+}
 
 
 def listed(kinds: "list[WorkKind]") -> str:
     """Return the kinds in words, in the order of `WorkKind`."""
-    names = [WORDS.get(kind, kind.value) for kind in WorkKind if kind in kinds]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    names = [str(WORDS[kind]) for kind in WorkKind if kind in kinds]
+    return get_text_list(names, gettext("and"))

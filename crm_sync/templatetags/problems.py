@@ -6,6 +6,7 @@ A problem is one sentence, what to do, and for operators the raw text, folded.
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
@@ -37,7 +38,9 @@ def _folded(details: str) -> SafeString | str:
     if not details:
         return ""
     return format_html(
-        '<details class="cs-details"><summary>Details</summary><code>{}</code></details>', details
+        '<details class="cs-details"><summary>{}</summary><code>{}</code></details>',
+        _("Details"),
+        details,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.inbox import masking, store
@@ -256,6 +257,7 @@ def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Turn) -> list[PollOut
 
 TRIGGERS = RowQueue(
     name=schedule.QUEUE,
+    title=_("webhooks"),
     rows=lambda now: WebhookMonitor.objects.all(),
     work=_poll_each,
     wait=schedule.LATEST + leases.LEASE,

@@ -10,6 +10,9 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from crm_sync.inbox.masking import masked_text
 from crm_sync.inbox.test_mark import TEST_HEADER, sign
 from crm_sync.models import Workspace
@@ -39,14 +42,18 @@ def probe(workspace: Workspace) -> list[ProbeStep]:
         the steps. The last one has the reason if no callback can arrive.
     """
     if workspace.auth_type == Workspace.AuthType.NONE:
-        return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
+        return [_step(_("A call without a secret is taken"), _call(workspace, ""), AUTHENTICATED)]
     if not workspace.auth_secret:
-        return [ProbeStep("There is a secret", False, "None is stored yet: configure the webhook.")]
+        return [
+            ProbeStep(
+                _("There is a secret"), False, _("None is stored yet: configure the webhook.")
+            )
+        ]
     wrong = _call(workspace, secrets.token_urlsafe(32))
-    steps = [_step("A wrong secret is refused", wrong, UNAUTHENTICATED)]
+    steps = [_step(_("A wrong secret is refused"), wrong, UNAUTHENTICATED)]
     if not isinstance(wrong, ProbeStep):
         right = _call(workspace, workspace.auth_secret)
-        steps.append(_step("The right secret is taken", right, AUTHENTICATED))
+        steps.append(_step(_("The right secret is taken"), right, AUTHENTICATED))
     return steps
 
 
@@ -58,24 +65,27 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | ProbeStep:
     try:
         raw = transport.send("POST", url, deadline=DEADLINE, headers=headers, params=params)
     except TransientError as error:
-        return ProbeStep("Our address answers", False, _unreachable(error))
+        return ProbeStep(_("Our address answers"), False, _unreachable(error))
     return _seen(raw, workspace)
 
 
 def _unreachable(error: TransientError) -> str:
     fault = transport.certificate_fault(error.__cause__)
-    return f"The certificate is not accepted: {fault}" if fault else f"{error}"
+    return (
+        _("The certificate is not accepted: %(fault)s") % {"fault": fault} if fault else f"{error}"
+    )
 
 
 def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | ProbeStep:
     if 300 <= raw.status < 400:
         target = masked_text(raw.headers.get("Location", "nowhere"), workspace)[:200]
-        text = f"It redirects ({raw.status}) to {target}: a callback would be lost there."
-        return ProbeStep("Our address answers", False, text)
+        named = {"status": raw.status, "target": target}
+        text = _("It redirects (%(status)s) to %(target)s: a callback would be lost there.") % named
+        return ProbeStep(_("Our address answers"), False, text)
     words = _words(raw.body)
     if not words:
-        text = f"{raw.status}, but that was not this application: what stands in front of it?"
-        return ProbeStep("Our address answers", False, text)
+        text = _("%(status)s, but that was not this application: what stands in front of it?")
+        return ProbeStep(_("Our address answers"), False, text % {"status": raw.status})
     return raw.status, words
 
 
@@ -94,12 +104,17 @@ def _step(name: str, seen: tuple[int, str] | ProbeStep, wanted: tuple[int, str])
     text = f"{seen[0]} {seen[1]}"
     if seen == wanted:
         return ProbeStep(name, True, text)
-    text = f"{text}, where {wanted[0]} {wanted[1]} belongs. {HINTS.get(seen, '')}".rstrip()
-    return ProbeStep(name, False, text)
+    named = {"seen": text, "wanted": f"{wanted[0]} {wanted[1]}"}
+    text = _("%(seen)s, where %(wanted)s belongs.") % named
+    return ProbeStep(name, False, f"{text} {HINTS.get(seen, '')}".rstrip())
 
 
 HINTS = {
-    (404, "unknown callback address"): "Another installation answers at PUBLIC_BASE_URL.",
-    UNAUTHENTICATED: "The secret does not get through: a proxy may drop the header or the query.",
-    AUTHENTICATED: "Anybody who knows the address can send events.",
+    (404, "unknown callback address"): gettext_lazy(
+        "Another installation answers at PUBLIC_BASE_URL."
+    ),
+    UNAUTHENTICATED: gettext_lazy(
+        "The secret does not get through: a proxy may drop the header or the query."
+    ),
+    AUTHENTICATED: gettext_lazy("Anybody who knows the address can send events."),
 }

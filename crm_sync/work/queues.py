@@ -15,6 +15,7 @@ from django.utils import timezone
 from crm_sync.models import Hold, Workspace, awake, due
 from crm_sync.platform.errors import problem_of
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.translated import Text
 from crm_sync.work import leases
 from crm_sync.work.fast_sql import Expression, TimedSelect
 from crm_sync.work.leases import Claim, Columns, Row
@@ -69,6 +70,7 @@ class RowQueue(Generic[Row]):
     """A table whose rows can be due, and how to work on them.
 
     Attributes:
+        title: the name for people.
         rows: the rows of all workspaces that may be worked on at a given time.
         work: finishes claimed rows and returns the outcome of each. It may raise `LeaseLost` if
             another worker holds a row now, or `Stop`.
@@ -90,6 +92,7 @@ class RowQueue(Generic[Row]):
     """
 
     name: str
+    title: Text
     rows: Callable[[datetime], QuerySet[Row]]
     work: Callable[[Sequence[Claim[Row]], Turn], Sequence[str]]
     failure: Callable[[str], Columns] = lambda text: {"problem": text}

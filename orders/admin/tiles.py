@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
-from crm_sync.text import counted
+from crm_sync.translated import Text, number, said_of
 from orders.admin.cells import PLACEMENT_TONES, placement_badge
 from orders.mirror import agent_lists
 from orders.models import (
@@ -37,35 +38,39 @@ def tiles(person: Person) -> list[Tile]:
     uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
     return [
         Tile(
-            "Open orders", is_open.count(), "info", f"{orders}?what=open", "placed or in progress"
+            _("Open orders"),
+            is_open.count(),
+            "info",
+            f"{orders}?what=open",
+            _("placed or in progress"),
         ),
         Tile(
-            "Action required",
+            _("Action required"),
             acting.values("order").distinct().count(),
             "warning",
             f"{orders}?what=action",
-            "the platform waits for an answer",
+            _("the platform waits for an answer"),
         ),
         Tile(
-            "Uncertain placements",
+            _("Uncertain placements"),
             uncertain.count(),
             PLACEMENT_TONES[Placement.State.UNCERTAIN],
             f"{placements}?state__exact={Placement.State.UNCERTAIN}",
-            "look before ordering again",
+            _("look before ordering again"),
         ),
         Tile(
-            "Orders with a problem",
+            _("Orders with a problem"),
             mine.exclude(problem="").count(),
             "danger",
             f"{orders}?what=problem",
-            "they could not be read",
+            _("they could not be read"),
         ),
         Tile(
-            "With materials",
+            _("With materials"),
             delivered.values("order").distinct().count(),
             "good",
             f"{orders}?what=delivered",
-            "pictures, plans or documents are ready",
+            _("pictures, plans or documents are ready"),
         ),
     ]
 
@@ -87,13 +92,13 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
     )
     return [
         Attention(
-            badge("Action required", "warning"),
-            shortened(f"{_named(one.order)}: {_reason(one)}", 140),
+            badge(_("Action required"), "warning"),
+            shortened(said_of(_named(one.order), _reason(one)), 140),
             one.order.workspace.slug,
             moment(one.status_at and min(one.status_at, now), now),  # by the platform's clock
             page_of(one.order),
-            remedy="Its page says what the platform needs",
-            act="Show it",
+            remedy=_("Its page says what the platform needs"),
+            act=_("Show it"),
             next_try=moment(one.order.due_at, now) if one.order.due_at else "",
             is_urgent=True,
         )
@@ -103,14 +108,16 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
 
 def _reason(assignment: Assignment) -> str:
     words = assignment.action_required.replace("_", " ").lower()
-    return words or "the platform waits for an answer"
+    return words or _("the platform waits for an answer")
 
 
 def _named(order: Order) -> str:
     """Return the address of the property and the order, or only the order."""
     mirror = order.real_estate_property
     where = one_line(mirror.desired.get("address")) if mirror else ""
-    return f"{where} ({order})" if where else str(order)
+    named = {"where": where, "order": order.platform_id}
+    text = _("%(where)s (order %(order)s)") if where else _("Order %(order)s")
+    return text % named
 
 
 def _troubled(person: Person, now: datetime) -> list[Attention]:
@@ -122,17 +129,24 @@ def _troubled(person: Person, now: datetime) -> list[Attention]:
     ]
     return [
         Attention(
-            placement_badge(row) if isinstance(row, Placement) else badge(word, "danger"),
-            shortened(capfirst(f"{row}: {explain(row.problem).sentence}"), 140),
+            placement_badge(row) if isinstance(row, Placement) else badge(NAMES[word], "danger"),
+            shortened(said_of(_name(row), explain(row.problem).sentence), 140),
             row.workspace.slug,
             moment(row.created_at, now),
             page_of(row),
-            remedy=REMEDIES[word],
-            act=ACTS[word],
+            remedy=str(REMEDIES[word]),
+            act=str(ACTS[word]),
             next_try=_next_try(row, now),
         )
         for word, row in found
     ]
+
+
+def _name(row: Placement | Order) -> str:
+    if isinstance(row, Order):
+        return _("Order %(order)s") % {"order": row.platform_id}
+    named = {"key": row.pk, "property": row.object_reference_id}
+    return _("Placement %(key)s of %(property)s") % named
 
 
 def _unread(person: Person, now: datetime) -> list[Attention]:
@@ -142,12 +156,12 @@ def _unread(person: Person, now: datetime) -> list[Attention]:
     rows = failed.values_list("workspace__slug", "problem", "read_at", "due_at")
     return [
         Attention(
-            badge("Not read", "warning"),
-            shortened(f"users of the platform: {explain(problem).sentence}", 140),
+            badge(_("Not read"), "warning"),
+            shortened(said_of(_("users of the platform"), explain(problem).sentence), 140),
             slug,
             moment(read_at, now),
             list_of("orders.platformuser"),
-            remedy="Nothing, if the platform is away; else tell an operator",
+            remedy=_("Nothing, if the platform is away; else tell an operator"),
             next_try=moment(due_at, now),
         )
         for slug, problem, read_at, due_at in rows.order_by("-attempts", "pk")[:NEWEST]
@@ -161,12 +175,17 @@ def _not_downloaded(person: Person) -> list[Attention]:
         return []
     return [
         Attention(
-            badge("Not downloaded", "warning"),
-            f"{counted(count, 'file')} of what was delivered",
+            badge(_("Not downloaded"), "warning"),
+            ngettext(
+                "%(count)s file of what was delivered",
+                "%(count)s files of what was delivered",
+                count,
+            )
+            % {"count": number(count)},
             link=f"{list_of('orders.materialfile')}?state=problem",
-            remedy="The list says why; try again once the cause is removed",
-            act="Show them",
-            next_try="Not by itself",
+            remedy=_("The list says why; try again once the cause is removed"),
+            act=_("Show them"),
+            next_try=_("Not by itself"),
         )
     ]
 
@@ -178,13 +197,17 @@ def _unmailed(now: datetime) -> list[Attention]:
     if not people:
         return []
     problem, due_at = failed.order_by("due_at").values_list("problem", "due_at")[0]
-    who = "1 person waits" if people == 1 else f"{people} people wait"
+    text = ngettext(
+        "%(count)s person waits for mail: %(problem)s",
+        "%(count)s people wait for mail: %(problem)s",
+        people,
+    )
     return [
         Attention(
-            badge("No mail", "warning"),
-            shortened(f"{who} for mail: {problem}", 140),
+            badge(_("No mail"), "warning"),
+            shortened(text % {"count": number(people), "problem": problem}, 140),
             link=list_of("orders.personsettings"),
-            remedy="Look at the mail server and at EMAIL_URL; nothing is lost",
+            remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
             next_try=moment(due_at, now),
         )
     ]
@@ -192,7 +215,7 @@ def _unmailed(now: datetime) -> list[Attention]:
 
 def _next_try(row: Placement | Order, now: datetime) -> SafeString | str:
     if isinstance(row, Placement):
-        return "Not by itself"
+        return _("Not by itself")
     return moment(row.due_at, now) if row.due_at else ""
 
 
@@ -211,8 +234,15 @@ KEYS: dict[type[Any], tuple[str, ...]] = {
 
 FAILED_READS = 3
 ACTING = ("platform_id", "due_at", "workspace__slug", "real_estate_property__desired")
-ACTS = {"Uncertain": "Settle it", "Problem": "Refresh from the platform"}
-REMEDIES = {
-    "Uncertain": "Look on the platform, then say here whether it was placed",
-    "Problem": "Refresh it on its page, once the cause is removed",
+NAMES: dict[str, Text] = {
+    "Uncertain": gettext_lazy("Uncertain"),
+    "Problem": gettext_lazy("Problem"),
+}
+ACTS: dict[str, Text] = {
+    "Uncertain": gettext_lazy("Settle it"),
+    "Problem": gettext_lazy("Refresh from the platform"),
+}
+REMEDIES: dict[str, Text] = {
+    "Uncertain": gettext_lazy("Look on the platform, then say here whether it was placed"),
+    "Problem": gettext_lazy("Refresh it on its page, once the cause is removed"),
 }

@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync.admin.ui.cells import badge, link, list_of, moment, page_at
 from crm_sync.security.access import within
@@ -76,7 +77,7 @@ def _drafts(person: User) -> list[dict[str, Any]]:
 def _appointment(one: Appointment, today: date, now: datetime) -> dict[str, Any]:
     at = timezone.localtime(one.at)
     return {
-        "day": "Today" if at.date() == today else "Tomorrow",
+        "day": _("Today") if at.date() == today else _("Tomorrow"),
         "time": f"{at:%H:%M}",
         "is_past": one.at < now,
         "where": link(page_at("orders.order", one.order_key), one.where),

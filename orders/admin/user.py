@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column
@@ -126,6 +127,6 @@ def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
     admin.note(request, mine, "Asked for its users.")
-    at_once = "A worker reads the users from the platform now"
+    at_once = _("A worker reads the users from the platform now: %(count)s.")
     say_when(request, within(request.user, UserList.objects.all()), now=now, at_once=at_once)
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

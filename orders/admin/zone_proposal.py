@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from orders.people.preferences import answer_zone, settings_of
 
@@ -34,8 +35,9 @@ def answer(request: HttpRequest) -> HttpResponse:
         try:
             answer_zone(person, zone if is_taken else None)
         except ValueError:
-            messages.warning(request, "This zone is not known here: choose one in My settings.")
+            messages.warning(request, _("This zone is not known here: choose one in My settings."))
         else:
             if is_taken:
-                messages.success(request, f"All times are shown in {zone} now.")
+                text = _("All times are shown in %(zone)s now.")
+                messages.success(request, text % {"zone": zone})
     return HttpResponseRedirect(reverse("admin:index"))

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
@@ -13,14 +14,14 @@ from orders.models.platform_user import Who, acting, named_user
 class PlacementState(models.TextChoices):
     """The state of a placement. `orders.placing.transitions` lists which state may follow which."""
 
-    DRAFT = "DRAFT", "Draft"
-    PREPARING = "PREPARING", "Being prepared"
-    READY = "READY", "Ready to place"
-    CONFIRMED = "CONFIRMED", "Waits for a worker"
-    SENDING = "SENDING", "Sending"
-    PLACED = "PLACED", "Placed"
-    UNCERTAIN = "UNCERTAIN", "Uncertain"
-    FAILED = "FAILED", "Failed"
+    DRAFT = "DRAFT", _("Draft")
+    PREPARING = "PREPARING", _("Being prepared")
+    READY = "READY", _("Ready to place")
+    CONFIRMED = "CONFIRMED", _("Waits for a worker")
+    SENDING = "SENDING", _("Sending")
+    PLACED = "PLACED", _("Placed")
+    UNCERTAIN = "UNCERTAIN", _("Uncertain")
+    FAILED = "FAILED", _("Failed")
 
 
 OPEN_STATES = (PlacementState.DRAFT, PlacementState.PREPARING, PlacementState.READY)

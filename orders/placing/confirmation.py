@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
@@ -24,7 +25,7 @@ def wake(workspace_id: int, now: datetime) -> None:
 def confirmed(workspace_id: int) -> Mapping[str, int]:
     """Return how many orders would be placed if watch only ended now (I34)."""
     mine = Placement.objects.filter(workspace=workspace_id, state=State.CONFIRMED)
-    return {"orders to place": mine.count()}
+    return {gettext_noop("orders to place"): mine.count()}
 
 
 def confirm(

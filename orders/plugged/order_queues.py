@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.mail import mails_are_sent
 from crm_sync.platform.client import Client
@@ -59,22 +60,26 @@ def _settle(workspace_id: int) -> list[ReadOutcome]:
 
 ORDERS = RowQueue(
     name=unit_of_work.ORDERS,
+    title=_("orders"),
     rows=lambda now: _may_be_read(Order.objects.all(), now),
     work=poller.one_by_one(_read, may_read=_pay),
     after=_settle,
 )
 ASSIGNMENTS = RowQueue(
     name=unit_of_work.ASSIGNMENTS,
+    title=_("assignments"),
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
     work=poller.one_by_one(_read_assignment, may_read=_pay, gone=refresh.withdrawn),
 )
 MATERIALS = RowQueue(
     name=announcements.QUEUE,
+    title=_("materials"),
     rows=lambda now: MaterialSet.objects.all(),
     work=poller.one_by_one(set_reader.fetch),
 )
 FILES = RowQueue(
     name=file_requests.QUEUE,
+    title=_("files"),
     rows=lambda now: MaterialFile.objects.all(),
     is_on=lambda: settings.MATERIALS_DOWNLOAD,
     work=download.work,
@@ -85,18 +90,21 @@ FILES = RowQueue(
 )
 USERS = RowQueue(
     name=user_list.QUEUE,
+    title=_("users"),
     rows=lambda now: UserList.objects.all(),
     work=user_list.read_pages,
     wait=user_list.LONGEST_WAIT,
 )
 PLACEMENTS = RowQueue(
     name=confirmation.QUEUE,
+    title=_("placements"),
     rows=lambda now: Placement.objects.all(),
     work=dispatch.work,
     leave=1,  # for the reads of orders, lists and the webhook
 )
 NOTICES: RowQueue[PersonSettings] = RowQueue(
     name=mail_queue.QUEUE,
+    title=_("notices"),
     rows=mail_queue.rows,
     is_on=mails_are_sent,
     work=mail_queue.tell,

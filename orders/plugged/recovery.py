@@ -6,6 +6,7 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Count, Q
+from django.utils.translation import gettext as _
 
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models.due import RELEASED
@@ -56,15 +57,15 @@ def unread(workspaces: Collection[int], since: datetime) -> Counts:
     mine = Order.objects.filter(workspace__in=workspaces).exclude(status__in=ORDER_TERMINAL)
     users = UserList.objects.filter(workspace__in=workspaces)
     return {
-        "orders": mine.filter(_not_read(since)).count(),
-        "lists of users": users.exclude(read_at__gte=since).count(),
+        _("orders"): mine.filter(_not_read(since)).count(),
+        _("lists of users"): users.exclude(read_at__gte=since).count(),
     }
 
 
 def for_people(workspaces: Collection[int], since: datetime) -> Counts:
     """Count the uncertain placements."""
     mine = Placement.objects.filter(workspace__in=workspaces)
-    return {"uncertain placements": mine.filter(state=State.UNCERTAIN).count()}
+    return {_("uncertain placements"): mine.filter(state=State.UNCERTAIN).count()}
 
 
 RECOVERY = Recovery(begin, unread, for_people)

@@ -7,12 +7,14 @@ from typing import Any
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
-from crm_sync.text import span
+from crm_sync.translated import Text, ago, number, said_of
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
 from properties.catalog import label
@@ -21,25 +23,25 @@ from properties.models import Change, Conflict, DriftCheck, Property
 from properties.models.change import Origin
 from properties.models.property import OUT_OF_STEP, TO_MATCH, ProblemKind, SyncState
 
-HINTS = {
-    SyncState.IN_SYNC: "both sides said the same when last read",
-    SyncState.PENDING: "on their way",
-    SyncState.HELD: "sent once it is resumed",
-    SyncState.TO_MATCH: "the platform may have it already",
-    SyncState.NEVER_PUSHED: "not on the platform yet",
-    SyncState.CONFLICT: "both sides changed a field",
-    SyncState.REFUSED: "the platform refused a field",
-    SyncState.DIFFERS: "the platform rounded or trimmed",
-    SyncState.CANNOT_CLEAR: "the platform keeps a value",
-    SyncState.DUPLICATE: "one reference, two properties",
-    SyncState.GONE: "deleted on the platform",
+HINTS: dict[SyncState, Text] = {
+    SyncState.IN_SYNC: _("both sides said the same when last read"),
+    SyncState.PENDING: _("on their way"),
+    SyncState.HELD: _("sent once it is resumed"),
+    SyncState.TO_MATCH: _("the platform may have it already"),
+    SyncState.NEVER_PUSHED: _("not on the platform yet"),
+    SyncState.CONFLICT: _("both sides changed a field"),
+    SyncState.REFUSED: _("the platform refused a field"),
+    SyncState.DIFFERS: _("the platform rounded or trimmed"),
+    SyncState.CANNOT_CLEAR: _("the platform keeps a value"),
+    SyncState.DUPLICATE: _("one reference, two properties"),
+    SyncState.GONE: _("deleted on the platform"),
 }
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
-REMEDIES = {
-    SyncState.CONFLICT: "Decide whose value stands, or edit the field",
-    SyncState.CANNOT_CLEAR: "Clear it on the platform, or enter a value",
-    SyncState.DUPLICATE: "Give one of them another reference on the platform",
-    SyncState.GONE: "Leave it, or edit it: an edit creates it again",
+REMEDIES: dict[SyncState, Text] = {
+    SyncState.CONFLICT: _("Decide whose value stands, or edit the field"),
+    SyncState.CANNOT_CLEAR: _("Clear it on the platform, or enter a value"),
+    SyncState.DUPLICATE: _("Give one of them another reference on the platform"),
+    SyncState.GONE: _("Leave it, or edit it: an edit creates it again"),
 }
 NAMED = 3  # fields that the hint of a tile has room for
 
@@ -61,7 +63,13 @@ def _states(person: Person) -> list[Tile]:
     counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
     listed = list_of("properties.property")
     return [
-        Tile(str(state.label), counts.get(state, 0), TONES[state], f"{listed}?state={state}", hint)
+        Tile(
+            str(state.label),
+            counts.get(state, 0),
+            TONES[state],
+            f"{listed}?state={state}",
+            str(hint),
+        )
         for state, hint in HINTS.items()
         if state in ALWAYS or counts.get(state)
     ]
@@ -78,16 +86,18 @@ def _drift(person: Person, now: datetime) -> list[Tile]:
         for name in ("differing", "unexplained", "compared")
     )
     fields = sum((Counter(check.fields) for check in checks), Counter[str]())
-    names = [label(path) for path, _ in by_count(fields)[:NAMED]]
-    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+    names = [label(path) for path, __ in by_count(fields)[:NAMED]]
     parts = [
-        f"of {compared} differ from the platform, {span(now - checks[0].started_at)} ago",
-        f"{unexplained} unexplained" if unexplained else "",
-        f"in {', '.join(names)}{more}" if names else "",
+        gettext("of %(compared)s differ from the platform, %(when)s")
+        % {"compared": number(compared), "when": ago(now - checks[0].started_at)},
+        gettext("%(count)s unexplained") % {"count": number(unexplained)} if unexplained else "",
+        gettext("in %(fields)s") % {"fields": _first(names, len(fields))} if names else "",
     ]
     link = f"{list_of('properties.driftcheck')}?kind__exact={DriftCheck.Kind.SAMPLE}"
     tone = "warning" if unexplained else "info"
-    return [Tile("Drift", differing, tone, link, "; ".join(part for part in parts if part))]
+    return [
+        Tile(gettext("Drift"), differing, tone, link, "; ".join(part for part in parts if part))
+    ]
 
 
 def swept(person: Person, now: datetime) -> list[Attention]:
@@ -96,20 +106,32 @@ def swept(person: Person, now: datetime) -> list[Attention]:
     found: Any = within(person, DriftCheck.objects.newest(kind)).filter(unexplained__gt=0)
     return [
         Attention(
-            badge("Drift", "warning"),
-            shortened(f"Differed though nothing had made it due: {_first(check)}", 140),
+            badge(gettext("Drift"), "warning"),
+            shortened(
+                gettext("Differed though nothing had made it due: %(properties)s")
+                % {"properties": _first(_references(check), check.unexplained)},
+                140,
+            ),
             check.workspace_slug,
             moment(check.started_at, now),
             page_of(check),
-            act="Compare",
+            act=gettext("Compare"),
         )
         for check in found.annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
     ]
 
 
-def _first(check: DriftCheck) -> str:
-    names = ", ".join(one["reference"] for one in check.found[:NAMED])
-    return names if check.unexplained <= NAMED else f"{names} and {check.unexplained - NAMED} more"
+def _references(check: DriftCheck) -> list[str]:
+    return [one["reference"] for one in check.found[:NAMED]]
+
+
+def _first(names: list[str], count: int) -> str:
+    """Return the first names of so many, and how many more there are."""
+    first = ", ".join(names)
+    if count <= NAMED:
+        return first
+    more = {"names": first, "count": number(count - NAMED)}
+    return gettext("%(names)s and %(count)s more") % more
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
@@ -123,13 +145,13 @@ def attention(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             state_badge(row.sync_state),
-            shortened(f"{row}: {'; '.join(_messages(row))}", 140),
+            shortened(said_of(row, "; ".join(_messages(row))), 140),
             row.workspace_slug,
             moment(row.since, now) if row.since else "",
             page_of(row),
-            remedy=REMEDIES.get(row.sync_state, "Edit the field"),
-            act="Decide" if row.sync_state == SyncState.CONFLICT else "Edit",
-            next_try=moment(row.due_at, now) if row.due_at else "With the next edit",
+            remedy=str(REMEDIES.get(row.sync_state, _("Edit the field"))),
+            act=gettext("Decide") if row.sync_state == SyncState.CONFLICT else gettext("Edit"),
+            next_try=moment(row.due_at, now) if row.due_at else gettext("With the next edit"),
         )
         for row in waiting
     ]
@@ -158,12 +180,17 @@ def to_match(person: Person, now: datetime) -> list[Attention]:
     counts = waiting.order_by().values("workspace", "workspace__slug").annotate(count=Count("pk"))
     return [
         Attention(
-            badge("To be matched", "warning"),
-            f"{one['count']:,} new here, and the platform may have them already",
+            badge(gettext("To be matched"), "warning"),
+            ngettext(
+                "%(count)s new here, and the platform may have it already",
+                "%(count)s new here, and the platform may have them already",
+                one["count"],
+            )
+            % {"count": number(one["count"])},
             one["workspace__slug"],
             link=match_address(one["workspace"]),
-            remedy="Say which of them the platform has",
-            act="Match",
+            remedy=gettext("Say which of them the platform has"),
+            act=gettext("Match"),
         )
         for one in counts.order_by("workspace__slug")[:NEWEST]
     ]
@@ -172,7 +199,7 @@ def to_match(person: Person, now: datetime) -> list[Attention]:
 def _messages(row: Property) -> list[str]:
     """Return what waits at a property; fields that wait for the same share one sentence."""
     fields: dict[str, list[str]] = {}
-    for _, path, problem in row.problems:
+    for __, path, problem in row.problems:
         names = fields.setdefault(str(problem) if path else explain(problem).sentence, [])
         names.extend([label(path)] if path else [])
-    return [f"{', '.join(names)}: {text}" if names else text for text, names in fields.items()]
+    return [said_of(", ".join(names), text) if names else text for text, names in fields.items()]

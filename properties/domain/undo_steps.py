@@ -17,6 +17,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Workspace
 from crm_sync.work import leases, queues
@@ -77,7 +78,7 @@ def preview(selection: ChangeSelection) -> UndoPreview:
     """Return what the undo of these changes would do, by what we know now."""
     newest = Change.objects.order_by("-pk").values_list("pk", flat=True).first()
     found, seen = UndoPreview(newest or 0), 0
-    for _, rows in _chunks(selection, found.up_to, None):
+    for __, rows in _chunks(selection, found.up_to, None):
         for row, history, selected in rows:
             if seen == PREVIEWED:
                 found.is_cut = True
@@ -130,6 +131,7 @@ def _turn(claims: Sequence[Claim[Undo]], turn: Turn) -> list[UndoOutcome]:
 
 UNDOS = RowQueue(
     name=QUEUE,
+    title=_("undos"),
     rows=lambda now: Undo.objects.all(),
     work=_turn,
     calls=False,

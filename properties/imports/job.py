@@ -20,6 +20,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import durability, permits
 from crm_sync.mail import mails_are_sent
@@ -137,6 +138,7 @@ def _come_again(claim: Claim[Import]) -> SliceOutcome:
 
 IMPORTS = RowQueue(
     name=QUEUE,
+    title=_("imports"),
     rows=lambda now: ready(),
     work=_slices,
     calls=False,

@@ -9,6 +9,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from crm_sync.models.problem import ProblemField
@@ -24,18 +25,18 @@ Rows = TypeVar("Rows", bound="models.QuerySet[Property]")
 class SyncState(models.TextChoices):
     """The state of a row, as people see it. It is derived from the columns and never stored."""
 
-    IN_SYNC = "IN_SYNC", "In sync"
-    NEVER_PUSHED = "NEVER_PUSHED", "Not sent yet"
-    PENDING = "PENDING", "Pending"
-    HELD = "HELD", "Held by a person"
-    TO_MATCH = "TO_MATCH", "To be matched"
-    PUSHING = "PUSHING", "Being sent"
-    CONFLICT = "CONFLICT", "Conflict"
-    REFUSED = "REFUSED", "Refused"
-    DIFFERS = "DIFFERS", "Reads back different"
-    CANNOT_CLEAR = "CANNOT_CLEAR", "Cannot be cleared"
-    DUPLICATE = "DUPLICATE", "Duplicate reference"
-    GONE = "GONE", "Gone from the platform"
+    IN_SYNC = "IN_SYNC", _("In sync")
+    NEVER_PUSHED = "NEVER_PUSHED", _("Not sent yet")
+    PENDING = "PENDING", _("Pending")
+    HELD = "HELD", _("Held by a person")
+    TO_MATCH = "TO_MATCH", _("To be matched")
+    PUSHING = "PUSHING", _("Being sent")
+    CONFLICT = "CONFLICT", _("Conflict")
+    REFUSED = "REFUSED", _("Refused")
+    DIFFERS = "DIFFERS", _("Reads back different")
+    CANNOT_CLEAR = "CANNOT_CLEAR", _("Cannot be cleared")
+    DUPLICATE = "DUPLICATE", _("Duplicate reference")
+    GONE = "GONE", _("Gone from the platform")
 
 
 class ProblemKind(models.TextChoices):
@@ -344,7 +345,7 @@ class Property(DueModel):
 
     def problems_at(self, path: str) -> list[Problem]:
         """Return the messages at one leaf ("" for the whole property)."""
-        return [message for _, leaf, message in self.problems if leaf == path]
+        return [message for __, leaf, message in self.problems if leaf == path]
 
 
 def _holds(condition: Q, row: Property) -> bool:
@@ -358,7 +359,7 @@ def _holds(condition: Q, row: Property) -> bool:
 
 
 def _compares(row: Property, lookup: str, wanted: Any) -> bool:
-    name, _, comparison = lookup.partition("__")
+    name, __, comparison = lookup.partition("__")
     value = getattr(row, name)
     if isinstance(wanted, models.F):
         wanted = getattr(row, wanted.name)  # type: ignore[attr-defined] # the stubs have none

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from django.utils.translation import gettext_noop
+
 from properties.domain import candidates, owners
 from properties.domain.difference import planned
 from properties.models import Property
@@ -26,10 +28,10 @@ def first_plan(workspace_id: int) -> Mapping[str, int]:
     clashed = mine.filter(OUT_OF_STEP, problem__has_key=ProblemKind.CONFLICT.value)
     doubles = candidates.doubles(workspace_id).filter(TO_SEND).count()
     return {
-        "properties to create": to_send.filter(platform_id=None).count() - doubles,
-        "properties to be matched first": doubles,
-        "properties to change": changed,
-        "properties in conflict": clashed.count(),
-        "properties not read yet": unread,
-        "properties not compared": max(0, read.count() - COUNTED),
+        gettext_noop("properties to create"): to_send.filter(platform_id=None).count() - doubles,
+        gettext_noop("properties to be matched first"): doubles,
+        gettext_noop("properties to change"): changed,
+        gettext_noop("properties in conflict"): clashed.count(),
+        gettext_noop("properties not read yet"): unread,
+        gettext_noop("properties not compared"): max(0, read.count() - COUNTED),
     }

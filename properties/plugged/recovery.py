@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models import due
@@ -42,15 +43,15 @@ def unread(workspaces: Collection[int], since: datetime) -> Counts:
     walks = Walk.objects.filter(workspace__in=workspaces, started_at__gte=since)
     walked = walks.filter(finished_at__isnull=False).values("workspace").distinct()
     return {
-        "properties": old.filter(THERE | Q(due_at__isnull=False)).count(),
-        "lists of properties": len(workspaces) - walked.count(),
+        _("properties"): old.filter(THERE | Q(due_at__isnull=False)).count(),
+        _("lists of properties"): len(workspaces) - walked.count(),
     }
 
 
 def for_people(workspaces: Collection[int], since: datetime) -> Counts:
     """Count the open conflicts."""
     mine = Conflict.objects.filter(real_estate_property__workspace__in=workspaces)
-    return {"conflicts": mine.filter(decision=Conflict.Decision.OPEN).count()}
+    return {_("conflicts"): mine.filter(decision=Conflict.Decision.OPEN).count()}
 
 
 RECOVERY = Recovery(begin, unread, for_people)

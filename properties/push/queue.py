@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -36,6 +37,7 @@ def _push(claims: Sequence[Claim[Property]], turn: Turn) -> list[PushOutcome]:
 
 PROPERTIES = RowQueue(
     name=QUEUE,
+    title=_("properties"),
     rows=lambda now: Property.objects.all(),
     work=_push,
     failure=lambda text: {"last_answer": text, "wait_reason": WaitReason.FAILURE.value},

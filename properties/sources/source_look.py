@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
 from crm_sync.mail import mails_are_sent
@@ -66,6 +67,7 @@ def work(claims: Sequence[Claim[Source]], turn: Turn) -> list[LookOutcome]:
 
 SOURCES = RowQueue(
     name=QUEUE,
+    title=_("sources"),
     rows=lambda now: Source.objects.all(),
     work=work,
     calls=False,

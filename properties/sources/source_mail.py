@@ -6,6 +6,7 @@ from smtplib import SMTPException
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
 from crm_sync.links import absolute
@@ -57,6 +58,7 @@ def work(claims: Sequence[Claim[Fetch]], turn: Turn) -> list[MailOutcome]:
 
 MAILS = RowQueue(
     name=QUEUE,
+    title=_("source mails"),
     rows=lambda now: Fetch.objects.all(),
     work=work,
     calls=False,

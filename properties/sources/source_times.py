@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import ngettext
+
 from properties.models import Source
 
 TRIES = 3  # failures in a row until a mail is sent; a refusal is mailed at once
@@ -18,7 +20,12 @@ def is_away(row: Source, now: datetime) -> bool:
 def away_text(row: Source, now: datetime) -> str:
     """Return a text with the time since the last new file."""
     hours = (now - _since(row)) // timedelta(hours=1)
-    return f"nothing new for {hours} hours; expected is something within {row.expect_hours}"
+    text = ngettext(
+        "nothing new for %(hours)s hour; expected is something within %(expected)s",
+        "nothing new for %(hours)s hours; expected is something within %(expected)s",
+        hours,
+    )
+    return text % {"hours": hours, "expected": row.expect_hours}
 
 
 def _since(row: Source) -> datetime:

@@ -56,7 +56,7 @@ def test_tiles_at_zero_fold_away_under_their_names(boss):
     text = boss.get("/admin/").content.decode()
     folded = text[text.index("<details") :]
     assert text.index(">Failed<") < text.index("<details", text.index(">Failed<"))
-    assert "At zero: not understood, refused callbacks, failed attempts" in folded
+    assert "At zero: Not understood · Refused callbacks · Failed attempts" in folded
 
 
 @pytest.mark.parametrize("may", ["all", "crm_sync.view_receivedevent", "orders.view_order"])
@@ -95,7 +95,7 @@ def test_what_waits_for_a_person_is_listed_newest_first(boss):
     assert lines[0].remedy == "All goes on by itself after the pause."
     assert [(line.where, line.text) for line in lines[:2]] == [
         ("paused", problem_cell(busy, remedy=False)),
-        ("refusing", "1 callbacks, last GET: 405 a body is needed"),
+        ("refusing", "1 callback, last GET: 405 a body is needed"),
     ]
 
 

@@ -213,7 +213,7 @@ def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain
     for page in ("", "crm_sync/receivedevent/causes/", f"crm_sync/receivedevent/{far.pk}/change/"):
         text = boss.get(f"/admin/{page}").content.decode()
         assert "Dated ahead" in text
-        assert "ahead of the clock of the platform" in text
+        assert "ahead of the clock" in text
     assert (
         inbox_store.set_aside(ReceivedEvent.objects.filter(pk=far.pk), now=datetime.now(UTC)) == 1
     )

@@ -256,7 +256,7 @@ def test_an_order_for_whose_answer_the_platform_waits_is_urgent_until_it_has_end
     assert urgent(boss) == [
         (
             "Action required",
-            "order 1: customer not reached",
+            "Order 1: customer not reached",
             "main",
             "Its page says what the platform needs",
             "in 7 min",

@@ -70,11 +70,9 @@ def test_the_overview_says_which_imports_wait_what_to_do_and_how_long(main, admi
     for name, day in (("foreign.csv", 4), ("stock.csv", 6)):
         until = datetime(2026, 5, day, 12, tzinfo=UTC)
         Import.objects.filter(name=name).update(due_at=until)
-    kept = "The file is kept until"
-    told = [
-        ("Import: foreign.csv", f"{waiting_imports.COLUMNS}. {kept} Mon 4 May 2026, 12:00 UTC."),
-        ("Import: stock.csv", f"{waiting_imports.RELEASE}. {kept} Wed 6 May 2026, 12:00 UTC."),
-    ]
+    columns = waiting_imports.COLUMNS % {"until": "Mon 4 May 2026, 12:00 UTC"}
+    release = waiting_imports.RELEASE % {"until": "Wed 6 May 2026, 12:00 UTC"}
+    told = [("Import: foreign.csv", columns), ("Import: stock.csv", release)]
     assert waits(person(*MAY)) == told
     (line, _) = waiting_imports.attention(admin_user, datetime(2026, 4, 27, 12, tzinfo=UTC))
     assert "just now" in line.since

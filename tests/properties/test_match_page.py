@@ -300,5 +300,5 @@ def test_the_page_of_an_import_and_the_overview_lead_to_the_tab(main, boss, sett
         wait_reason="MATCH", due_at=now() + timedelta(hours=1)
     )
     text = boss.get("/admin/").content.decode()
-    assert "1 new here, and the platform may have them already" in text
+    assert "1 new here, and the platform may have it already" in text
     assert tab in text

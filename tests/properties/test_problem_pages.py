@@ -50,7 +50,7 @@ def test_a_platform_in_trouble_is_told_in_one_sentence(
     box.faults.set({"rules": [{"fault": fault, "seconds": 600}]})
     drain_all()
     assert Property.objects.get().last_answer.startswith("GET /v1/")
-    sentence, _ = MEANINGS[kind]
+    sentence = str(MEANINGS[kind][0])
     for page in pages(admin_client, row):
         shown = without_details(page)
         assert (sentence in shown, "GET /v1/" in shown) == (True, False)
@@ -59,7 +59,7 @@ def test_a_platform_in_trouble_is_told_in_one_sentence(
 def test_a_wrong_token_is_told_with_what_to_do_and_never_shown(row, admin_client, drain_all):
     Workspace.objects.update(fixed_token="canary-canary-canary")
     drain_all()
-    sentence, remedy = MEANINGS[ErrorKind.UNAUTHORIZED]
+    sentence, remedy = map(str, MEANINGS[ErrorKind.UNAUTHORIZED])
     for page in pages(admin_client, row):
         assert (sentence in page, "canary" in page) == (True, False)
     assert remedy in pages(admin_client, row)[1]

@@ -8,6 +8,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync.admin.outgoing.subscription import shown, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
@@ -111,7 +112,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         now = timezone.now()
-        text, _ = readable(row.payload.encode())
+        text, __ = readable(row.payload.encode())
         to = link(page_at("crm_sync.subscription", row.subscription_id), shown(row.address))
         facts: list[tuple[str, object]] = [
             ("Workspace", row.workspace_slug),
@@ -135,14 +136,18 @@ def attention(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             standing_badge(row),
-            shortened(f"{shown(row.address)} gets no messages: {row.problem}", 140),
+            shortened(
+                _("%(address)s gets no messages: %(problem)s")
+                % {"address": shown(row.address), "problem": row.problem},
+                140,
+            ),
             row.workspace_slug,
             moment(row.failing_since, now),
             page_of(row),
-            remedy="Fix the receiver or the address, then enable the subscription"
+            remedy=_("Fix the receiver or the address, then enable the subscription")
             if not row.is_enabled
-            else "Fix the receiver, or correct the address",
-            next_try=moment(row.due_at, now) if row.is_enabled else "Not by itself",
+            else _("Fix the receiver, or correct the address"),
+            next_try=moment(row.due_at, now) if row.is_enabled else _("Not by itself"),
         )
         for row in named[:NEWEST]
     ]

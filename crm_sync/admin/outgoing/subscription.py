@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync import hooks
 from crm_sync.admin.ui import own_password
@@ -75,8 +76,8 @@ class SubscriptionForm(ModelForm):
 def standing(row: Subscription) -> tuple[str, str]:
     """Return the state of a subscription as one word, and its tone."""
     if not row.is_enabled:
-        return ("Stopped", "danger") if row.problem else ("Disabled", "muted")
-    return ("Failing", "warning") if row.failing_since else ("Active", "good")
+        return (_("Stopped"), "danger") if row.problem else (_("Disabled"), "muted")
+    return (_("Failing"), "warning") if row.failing_since else (_("Active"), "good")
 
 
 def standing_badge(row: Subscription) -> SafeString:
@@ -246,7 +247,7 @@ class SubscriptionAdmin(ScopedAdmin):
 
 def shown(address: str) -> str:
     """Return an address without its query, which may hold a key."""
-    start, mark, _ = address.partition("?")
+    start, mark, __ = address.partition("?")
     return f"{start}?…" if mark else start
 
 

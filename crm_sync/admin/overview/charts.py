@@ -8,6 +8,8 @@ from typing import Any
 
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import list_of
 from crm_sync.hooks import Person
@@ -15,6 +17,7 @@ from crm_sync.inbox.stats import HOUR, by_hour
 from crm_sync.models import CallCount, ReceivedEvent
 from crm_sync.models.platform_call import CallResult
 from crm_sync.security.access import within, workspace_keys
+from crm_sync.translated import Text
 
 State = ReceivedEvent.State
 HOURS = 24  # the last one is the current hour
@@ -26,21 +29,21 @@ LEAST = 3  # height of a count above 0, so that one failure among thousands can 
 class Series:
     """The states or results that are counted together, in one colour."""
 
-    title: str
+    title: Text
     tone: str
     values: tuple[str, ...]
 
 
 EVENTS = (
-    Series("processed", "good", (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED)),
-    Series("waiting", "info", (State.RECEIVED, State.EARLY)),
-    Series("failed or not understood", "danger", (State.FAILED, State.QUARANTINED)),
+    Series(_("processed"), "good", (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED)),
+    Series(_("waiting"), "info", (State.RECEIVED, State.EARLY)),
+    Series(_("failed or not understood"), "danger", (State.FAILED, State.QUARANTINED)),
 )
 _R = CallResult
 CALLS = (
-    Series("answered", "good", (_R.OK, _R.NOT_FOUND)),
-    Series("limited or busy", "warning", (_R.BUSY,)),
-    Series("failed or refused", "danger", (_R.FAILED, _R.REFUSED, _R.AUTH, _R.NO_ANSWER)),
+    Series(_("answered"), "good", (_R.OK, _R.NOT_FOUND)),
+    Series(_("limited or busy"), "warning", (_R.BUSY,)),
+    Series(_("failed or refused"), "danger", (_R.FAILED, _R.REFUSED, _R.AUTH, _R.NO_ANSWER)),
 )
 
 
@@ -69,13 +72,13 @@ class Chart:
     """A column for each hour, the oldest first.
 
     Attributes:
-        noun: the plural of the thing that is counted.
+        nothing: what is said if nothing happened.
         link: the address of its list.
         most: the largest sum of an hour, which fills the plot; 0 if nothing happened.
     """
 
     title: str
-    noun: str
+    nothing: str
     link: str
     parts: list[SeriesPlot]
     most: int
@@ -89,11 +92,19 @@ def charts(person: Any, now: datetime) -> list[Chart]:
     found = []
     if person.has_perm("crm_sync.view_receivedevent"):
         counts = by_hour(hours, workspace_keys(person))
-        names = "Received events", "events", list_of("crm_sync.receivedevent")
+        names = (
+            gettext("Received events"),
+            gettext("No events in the last 24 hours."),
+            list_of("crm_sync.receivedevent"),
+        )
         found.append(Chart(*names, *_drawn(EVENTS, hours, counts)))
     if person.has_perm("crm_sync.view_platformcall"):
         counts = _calls(person, hours[0])
-        names = "Calls to the platform", "calls", list_of("crm_sync.platformcall")
+        names = (
+            gettext("Calls to the platform"),
+            gettext("No calls in the last 24 hours."),
+            list_of("crm_sync.platformcall"),
+        )
         found.append(Chart(*names, *_drawn(CALLS, hours, counts)))
     return found
 
@@ -114,12 +125,13 @@ def _drawn(
     for number, (hour, row) in enumerate(zip(hours, table, strict=True)):
         at = f"{timezone.localtime(hour):%H:%M}"
         told = [f"{count} {one.title}" for one, count in zip(series, row, strict=True) if count]
-        text = f"From {at}: {', '.join(told) or 'none'}"
+        counted = {"hour": at, "counts": ", ".join(told) or gettext("none")}
+        text = gettext("From %(hour)s: %(counts)s") % counted
         columns.append(HourColumn(number * WIDTH, at, row, text))
     bars = [stacked(row, most) for row in table]
     parts = [
         SeriesPlot(
-            one.title, one.tone, sum(row[n] for row in table), _path([bar[n] for bar in bars])
+            str(one.title), one.tone, sum(row[n] for row in table), _path([bar[n] for bar in bars])
         )
         for n, one in enumerate(series)
     ]

@@ -11,12 +11,14 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from crm_sync import hooks
 from crm_sync.admin.overview import stalled
 from crm_sync.admin.overview.charts import charts
 from crm_sync.admin.received_event.received_event_admin import live
-from crm_sync.admin.received_event.states import state_badge
+from crm_sync.admin.received_event.states import state_badge, told
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.admin.workspace.state import connection, without_secrets
@@ -28,8 +30,10 @@ from crm_sync.platform import clock
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.templatetags.problems import problem_cell
+from crm_sync.translated import number, said_of
 
 Function = TypeVar("Function", bound=Callable[..., object])
+TOLD = ("kind", "effect", "problem_kind", "cause")  # columns of a stuck event that are told
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -67,22 +71,22 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def stylesheet(_: HttpRequest) -> str:
+def stylesheet(_request: HttpRequest) -> str:
     """Return the address of our own styles."""
     return static("crm_sync/admin.css")
 
 
-def keyboard(_: HttpRequest) -> str:
+def keyboard(_request: HttpRequest) -> str:
     """Return the address of the script that makes each control reachable by keyboard."""
     return static("crm_sync/keyboard.js")
 
 
-def palette(_: HttpRequest) -> str:
+def palette(_request: HttpRequest) -> str:
     """Return the address of the script of the search for everything."""
     return static("crm_sync/palette.js")
 
 
-def favicon(_: HttpRequest) -> str:
+def favicon(_request: HttpRequest) -> str:
     """Return the address of the icon that a browser shows in its tab."""
     return static("crm_sync/favicon.svg")
 
@@ -93,6 +97,11 @@ class Tiles:
 
     counted: list[Tile]
     zero: list[Tile]
+
+    @property
+    def zero_titles(self) -> str:
+        """The titles of the folded tiles."""
+        return " · ".join(str(tile.title) for tile in self.zero)
 
 
 def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
@@ -132,7 +141,7 @@ def _may_act(request: HttpRequest, link: str) -> bool:
 
 
 def _to_look_at(line: Attention) -> Attention:
-    return replace(line, act="Open", remedy="")
+    return replace(line, act=_("Open"), remedy="")
 
 
 def _admin_of(link: str) -> Any:
@@ -183,20 +192,28 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
         if difference := clock.difference(workspace.clock_ahead):
             found.append(
                 Attention(
-                    badge("Clock", "warning"),
-                    f"The platform's clock is {difference}; events are compared with it",
+                    badge(_("Clock"), "warning"),
+                    _("The platform's clock is %(difference)s; events are compared with it")
+                    % {"difference": difference},
                     workspace.slug,
                     moment(workspace.clock_noted_at, now),
                     link,
-                    remedy="Synchronise this machine's clock; if it is right, tell the platform",
+                    remedy=_("Synchronise this machine's clock; if it is right, tell the platform"),
                 )
             )
         if workspace.refused_callbacks:
-            text = f"{workspace.refused_callbacks} callbacks, last {workspace.last_refusal}"
+            refused = workspace.refused_callbacks
+            text = ngettext(
+                "%(count)s callback, last %(last)s", "%(count)s callbacks, last %(last)s", refused
+            ) % {"count": number(refused), "last": workspace.last_refusal}
             since = moment(workspace.last_refusal_at, now)
             found.append(
                 Attention(
-                    badge("Refused", "warning"), shortened(text, 140), workspace.slug, since, link
+                    badge(_("Refused"), "warning"),
+                    shortened(text, 140),
+                    workspace.slug,
+                    since,
+                    link,
                 )
             )
     return found
@@ -204,7 +221,8 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
 
 def _remedy(workspace: Any) -> str:
     if not workspace.has_fixed_token and not workspace.has_client_secret:
-        return f"manage.py add_workspace {workspace.slug} with its credentials"
+        command = f"manage.py add_workspace {workspace.slug}"
+        return _("%(command)s with its credentials") % {"command": command}
     return explain(workspace.problem).remedy
 
 
@@ -213,13 +231,13 @@ def _stuck_events(person: Person, now: datetime) -> list[Attention]:
     stuck = (
         within(person, ReceivedEvent.objects.filter(Q(state__in=store.STUCK)))
         .select_related("workspace")
-        .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
+        .only("workspace__slug", "state", *TOLD, "received_at", "due_at")
         .order_by("-received_at", "-pk")[:NEWEST]
     )
     return [
         Attention(
             state_badge(received_event),
-            shortened(f"{received_event.kind or 'Callback'}: {received_event.effect}", 140),
+            shortened(said_of(received_event.kind or _("Callback"), told(received_event)), 140),
             received_event.workspace.slug,
             moment(received_event.received_at, now),
             page_of(received_event),

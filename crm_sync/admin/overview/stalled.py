@@ -4,6 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from crm_sync import hooks
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention
@@ -11,12 +15,15 @@ from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
 from crm_sync.observing import health
 from crm_sync.observing.health import LATE, HealthReport
+from crm_sync.translated import number
 from crm_sync.work import heartbeat
 from crm_sync.work.heartbeat import Kind
 
 RECENT = timedelta(days=14)  # rows that wait longer after a restore have other causes
-READING = "Wait: workers read before they send. manage.py restored --status says what is left"
-DECIDE = (
+READING = gettext_lazy(
+    "Wait: workers read before they send. manage.py restored --status says what is left"
+)
+DECIDE = gettext_lazy(
     "Decide what waits for a person: the tiles below lead to it."
     " manage.py restored --status says when both sides agree"
 )
@@ -41,10 +48,10 @@ def _missing(reports: list[HealthReport]) -> Iterable[Attention]:
     for one in reports:
         if one.remedy:
             yield Attention(
-                badge("Not running", one.tone),
+                badge(_("Not running"), one.tone),
                 f"{one.text}. {one.effect}",
                 remedy=one.remedy,
-                next_try="When it runs",
+                next_try=_("When it runs"),
                 is_urgent=True,
             )
 
@@ -54,11 +61,14 @@ def _died(reports: list[HealthReport], now: datetime) -> Iterable[Attention]:
     going_on = {one.kind for one in reports if not one.remedy}
     for one in [one for one in heartbeat.died(now) if one.kind in going_on][:NEWEST]:
         yield Attention(
-            badge("Died", "warning"),
-            f"{one.get_kind_display()} {one.name} sends no heartbeat and did not end properly",
+            badge(_("Died"), "warning"),
+            _("%(kind)s %(name)s sends no heartbeat and did not end properly")
+            % {"kind": one.get_kind_display(), "name": one.name},
             since=moment(one.seen_at, now),
-            remedy="Look at its log and start it again; others take its rows within half a minute",
-            next_try="By the others",
+            remedy=_(
+                "Look at its log and start it again; others take its rows within half a minute"
+            ),
+            next_try=_("By the others"),
             is_urgent=True,
         )
 
@@ -75,14 +85,14 @@ def _stalled(
     is_worker_there = any(one.kind == Kind.WORKER and not one.remedy for one in reports)
     for queue, found in sorted(by_queue.items()):
         yield Attention(
-            badge("Stalled", "danger"),
-            f"No worker has taken what is due in {queue.replace('_', ' ')}"
-            f" for {int(LATE.total_seconds())} s or longer",
-            slugs[found[0]] if len(found) == 1 else f"{len(found)} workspaces",
-            remedy="Start one more worker, or look at the log of the one that runs"
+            badge(_("Stalled"), "danger"),
+            _("No worker has taken what is due in %(queue)s for %(seconds)s s or longer")
+            % {"queue": hooks.queue(queue).title, "seconds": int(LATE.total_seconds())},
+            _where([slugs[one] for one in found]),
+            remedy=_("Start one more worker, or look at the log of the one that runs")
             if is_worker_there
-            else "Start a worker",
-            next_try="When a worker is free",
+            else _("Start a worker"),
+            next_try=_("When a worker is free"),
             is_urgent=True,
         )
 
@@ -92,13 +102,14 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
     missing = [workspace for workspace in workspaces if workspace.pk not in watched]
     for workspace in missing[:NEWEST]:
         yield Attention(
-            badge("No webhook", "danger"),
-            "The platform does not know where to call: no event arrives",
+            badge(_("No webhook"), "danger"),
+            _("The platform does not know where to call: no event arrives"),
             workspace.slug,
             link=address_of("webhook", workspace.pk),
-            remedy=f"Configure it on its page, or manage.py configure_webhook {workspace.slug}",
-            act="Configure",
-            next_try="Not by itself",
+            remedy=_("Configure it on its page, or %(command)s")
+            % {"command": f"manage.py configure_webhook {workspace.slug}"},
+            act=_("Configure"),
+            next_try=_("Not by itself"),
             is_urgent=True,
         )
 
@@ -114,11 +125,19 @@ def _restored(workspaces: list[Any], now: datetime) -> Iterable[Attention]:
         if not standing.agrees:
             is_one = len(found) == 1
             yield Attention(
-                badge("Restored", "warning"),
-                f"A backup was restored; {standing.left}",
-                found[0].slug if is_one else f"{len(found)} workspaces",
+                badge(_("Restored"), "warning"),
+                _("A backup was restored; %(left)s") % {"left": standing.left},
+                _where([one.slug for one in found]),
                 moment(at, now),
                 page_of(found[0]) if is_one else list_of("crm_sync.workspace"),
-                remedy=DECIDE if standing.for_people else READING,
-                next_try="By the workers" if standing.unread else "Not by itself",
+                remedy=str(DECIDE if standing.for_people else READING),
+                next_try=_("By the workers") if standing.unread else _("Not by itself"),
             )
+
+
+def _where(slugs: list[str]) -> str:
+    """Return the workspace, or how many they are."""
+    if len(slugs) == 1:
+        return slugs[0]
+    text = ngettext("%(count)s workspace", "%(count)s workspaces", len(slugs))
+    return text % {"count": number(len(slugs))}

@@ -6,6 +6,8 @@ from datetime import datetime, time
 from django.db.models import Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from crm_sync.admin.received_event.states import TONES, State
 from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
@@ -15,6 +17,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox.stats import received_since
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.security.access import within
+from crm_sync.translated import number
 from crm_sync.webhook.configuration import GONE
 
 
@@ -32,15 +35,19 @@ def _received_events(person: Person) -> list[Tile]:
     def in_state(state: str, hint: str) -> Tile:
         count = rows.filter(state=state).count()
         return Tile(
-            State(state).label, count, TONES[State(state)], f"{listed}?state__exact={state}", hint
+            str(State(state).label),
+            count,
+            TONES[State(state)],
+            f"{listed}?state__exact={state}",
+            hint,
         )
 
-    ahead_of = "of the platform's clock: each is applied when its time comes"
+    ahead_of = _("of the platform's clock: each is applied when its time comes")
     early = in_state(State.EARLY, ahead_of)
     return [
-        Tile("Received today", received, "info", listed, "callbacks stored since midnight"),
-        in_state(State.QUARANTINED, "kept raw until somebody looks"),
-        in_state(State.FAILED, "understood, but not applied"),
+        Tile(_("Received today"), received, "info", listed, _("callbacks stored since midnight")),
+        in_state(State.QUARANTINED, _("kept raw until somebody looks")),
+        in_state(State.FAILED, _("understood, but not applied")),
         *([early] if early.value else []),
     ]
 
@@ -55,13 +62,21 @@ def _webhooks(person: Person) -> list[Tile]:
     gaps = within(person, Gap.objects.filter(acknowledged_at=None)).count()
     return [
         Tile(
-            "Refused callbacks", refused, "warning", f"{listed}refused", "wrong secret, or no body"
+            _("Refused callbacks"),
+            refused,
+            "warning",
+            f"{listed}refused",
+            _("wrong secret, or no body"),
         ),
         Tile(
-            "Failed attempts", failed, "warning", f"{listed}failed", "of the platform to reach us"
+            _("Failed attempts"),
+            failed,
+            "warning",
+            f"{listed}failed",
+            _("of the platform to reach us"),
         ),
-        Tile("Changed webhooks", changed, "danger", f"{listed}changed", "not as we set them"),
-        Tile("Gaps", gaps, "warning", f"{listed}gaps", "intervals that may hide events"),
+        Tile(_("Changed webhooks"), changed, "danger", f"{listed}changed", _("not as we set them")),
+        Tile(_("Gaps"), gaps, "warning", f"{listed}gaps", _("intervals that may hide events")),
     ]
 
 
@@ -93,44 +108,55 @@ def attention(person: Person, now: datetime) -> list[Attention]:
         if seen.drift:
             lines.append(_differing(seen, now))
         if seen.failed:
-            text = shortened(f"{seen.failed} did not reach us; the last: {seen.last_failure}", 140)
-            lines.append(
-                _line(badge("Failed attempts", "warning"), text, seen, seen.last_failure_at, now)
-            )
+            text = ngettext(
+                "%(count)s did not reach us; the last: %(failure)s",
+                "%(count)s did not reach us; the last: %(failure)s",
+                seen.failed,
+            ) % {"count": number(seen.failed), "failure": seen.last_failure}
+            mark = badge(_("Failed attempts"), "warning")
+            lines.append(_line(mark, shortened(text, 140), seen, seen.last_failure_at, now))
     newest = list(gaps.order_by("-noticed_at", "-pk")[:NEWEST])
     left = unread(newest)
     return lines + [_gap(gap, left[gap.workspace_id], now) for gap in newest]
 
 
 def _gap(gap: Gap, left: int, now: datetime) -> Attention:
-    what = f"{gap.get_why_display()}: {gap.interval}"
+    named = {"why": gap.get_why_display(), "interval": gap.interval, "count": number(left)}
     if left:
-        orders = "1 open order is" if left == 1 else f"{left} open orders are"
-        text = f"{what} may hide events; {orders} still to be read"
-        return _line(badge("Gap", "danger"), text, gap, gap.noticed_at, now)
-    text = f"{what}. All open orders were read since"
-    line = _line(badge("Gap", "info"), text, gap, gap.noticed_at, now)
-    return replace(line, remedy="Only an order that somebody else placed then may be missing")
+        text = ngettext(
+            "%(why)s: %(interval)s may hide events; %(count)s open order is still to be read",
+            "%(why)s: %(interval)s may hide events; %(count)s open orders are still to be read",
+            left,
+        )
+        return _line(badge(_("Gap"), "danger"), text % named, gap, gap.noticed_at, now)
+    text = _("%(why)s: %(interval)s. All open orders were read since") % named
+    line = _line(badge(_("Gap"), "info"), text, gap, gap.noticed_at, now)
+    return replace(line, remedy=_("Only an order that somebody else placed then may be missing"))
 
 
 def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
     if GONE in seen.drift:
-        mark, text = "No webhook", "The webhook is not there any more: no event arrives"
+        mark, text = _("No webhook"), _("The webhook is not there any more: no event arrives")
     else:
-        mark, text = "Changed", f"The webhook was changed on the platform: {_drift(seen)}"
+        mark = _("Changed")
+        text = _("The webhook was changed on the platform: %(drift)s") % {"drift": _drift(seen)}
     line = _line(badge(mark, "danger"), shortened(text, 140), seen, seen.drift_since, now)
     slug = seen.workspace.slug
     return replace(
         line,
-        remedy=f"Repair it on its page, or manage.py configure_webhook {slug}",
-        act="Repair",
+        remedy=_("Repair it on its page, or %(command)s")
+        % {"command": f"manage.py configure_webhook {slug}"},
+        act=_("Repair"),
         next_try=moment(seen.due_at, now) if seen.due_at else "",
         is_urgent=GONE in seen.drift,
     )
 
 
 def _drift(seen: WebhookMonitor) -> str:
-    return ", ".join(f"{name} is {both['theirs']}" for name, both in sorted(seen.drift.items()))
+    return ", ".join(
+        _("%(name)s is %(value)s") % {"name": name, "value": both["theirs"]}
+        for name, both in sorted(seen.drift.items())
+    )
 
 
 def _line(

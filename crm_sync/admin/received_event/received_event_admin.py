@@ -1,6 +1,6 @@
 """The inbox: received events, their effects, and actions to try them again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.received_event.retry import (
     CauseFilter,
@@ -18,7 +20,7 @@ from crm_sync.admin.received_event.retry import (
     ask_to_replay,
     failure_groups_page,
 )
-from crm_sync.admin.received_event.states import state_badge
+from crm_sync.admin.received_event.states import state_badge, told
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action, display
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -42,7 +44,7 @@ from crm_sync.inbox.stats import inbox_stats
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
 from crm_sync.security.access import within
-from crm_sync.text import span
+from crm_sync.translated import Text, number, span
 
 State = ReceivedEvent.State
 
@@ -50,32 +52,32 @@ State = ReceivedEvent.State
 class EventFilter(ValueFilter):
     """Filter by the events of §6.3: a query for the names in use would read the whole table."""
 
-    title = "event"
+    title = _("event")
     parameter_name = column = "kind"
     known = REQUIRED
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the known events, and one choice for all others."""
-        return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
+        return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, gettext("Not known"))]
 
 
 class AgeFilter(DropdownFilter):
     """Filter by the time since an event was received."""
 
-    title = "received"
+    title = _("received")
     parameter_name = "age"
-    since = {
-        "hour": ("In the last hour", timedelta(hours=1)),
-        "day": ("In the last day", timedelta(days=1)),
-        "week": ("In the last 7 days", timedelta(days=7)),
-        "month": ("In the last 30 days", timedelta(days=30)),
+    since: Mapping[str, tuple[Text, timedelta]] = {
+        "hour": (_("In the last hour"), timedelta(hours=1)),
+        "day": (_("In the last day"), timedelta(days=1)),
+        "week": (_("In the last 7 days"), timedelta(days=7)),
+        "month": (_("In the last 30 days"), timedelta(days=30)),
     }
     OLDER = "older"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the spans, and one choice for older events."""
-        spans = [(name, text) for name, (text, _) in self.since.items()]
-        return [*spans, (self.OLDER, "Longer ago")]
+        spans = [(name, str(text)) for name, (text, __) in self.since.items()]
+        return [*spans, (self.OLDER, gettext("Longer ago"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen, now = self.value() or "", timezone.now()
@@ -90,10 +92,10 @@ def live(person: Person, now: datetime) -> dict[str, str]:
     """Return the figures of the person's workspaces as texts for the page."""
     known = inbox_stats(within(person, ReceivedEvent.objects.all()), now)
     return {
-        "last_hour": str(known.last_hour),
-        "pending": str(known.pending),
-        "failed": str(known.failed),
-        "quarantined": str(known.quarantined),
+        "last_hour": number(known.last_hour),
+        "pending": number(known.pending),
+        "failed": number(known.failed),
+        "quarantined": number(known.quarantined),
         "oldest": EMPTY if known.oldest is None else span(known.oldest),
         "lag": EMPTY if known.lag is None else span(known.lag),
     }
@@ -120,9 +122,9 @@ def lags(received_event: ReceivedEvent) -> tuple[str, str]:
 def _in_words(to_us: str, here: str) -> Iterator[str]:
     """Yield a text for each known lag."""
     if to_us != EMPTY:
-        yield f"{to_us} to us"
+        yield gettext("%(span)s to us") % {"span": to_us}
     if here != EMPTY:
-        yield f"{here} until it was settled"
+        yield gettext("%(span)s until it was settled") % {"span": here}
 
 
 def _between(first: datetime | None, last: datetime | None) -> str:
@@ -134,9 +136,11 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     """Every received event, with its bytes. No form edits them."""
 
     empty = Empty(
-        "No callback has arrived yet",
-        "Callbacks are stored here as they come, before anything is understood. The platform sends"
-        " them once its webhook is configured:",
+        _("No callback has arrived yet"),
+        _(
+            "Callbacks are stored here as they come, before anything is understood. The platform"
+            " sends them once its webhook is configured:"
+        ),
         ("manage.py configure_webhook main",),
     )
     change_form_template = "crm_sync/received_event/received_event.html"
@@ -153,7 +157,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     # The whole id, which has an index: a search in the texts of a million rows takes seconds. Kind,
     # state and cause have filters.
     search_fields = ("order_platform_id__exact",)
-    search_help_text = "Order id"
+    search_help_text = _("Order id")
     ordering = ("-pk",)  # newest first, by the primary key: no sort of millions of rows
     actions = ("replay", "apply_again", "set_aside")
 
@@ -175,38 +179,43 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         """Do not load the raw bytes for a list, and never the secrets."""
         return super().get_queryset(request).defer("body", "headers")
 
-    event = column("event", lambda row: unbroken(row.kind or "Callback"), "kind")
-    state_shown = column("state", state_badge, "state")
-    order = column("order", lambda row: shortened(row.order_platform_id, 24), "order_platform_id")
+    event = column(_("event"), lambda row: unbroken(row.kind or gettext("Callback")), "kind")
+    state_shown = column(_("state"), state_badge, "state")
+    order = column(
+        _("order"), lambda row: shortened(row.order_platform_id, 24), "order_platform_id"
+    )
 
-    @display(description="received, by", ordering="received_at")
+    @display(description=_("received, by"), ordering="received_at")
     def received(self, received_event: ReceivedEvent) -> SafeString:
         """Show when and how an event was received, and how often its bytes came again."""
         again = f" +{received_event.repeats}" if received_event.repeats else ""
         source = unbroken(received_event.get_source_display() + again)
         return two_lines(moment(received_event.received_at, timezone.now()), source)
 
-    @display(description="lag")
+    @display(description=_("lag"))
     def took(self, received_event: ReceivedEvent) -> SafeString:
         """Show the time until it was settled, and the time until it was received."""
         to_us, here = lags(received_event)
-        return two_lines(unbroken(here), unbroken(f"{to_us} to us") if to_us != EMPTY else "")
+        return two_lines(
+            unbroken(here),
+            unbroken(gettext("%(span)s to us") % {"span": to_us}) if to_us != EMPTY else "",
+        )
 
-    did = column("what it did", lambda row: shortened(row.effect, 80))
+    did = column(_("what it did"), lambda row: shortened(told(row), 80))
 
-    @action(description="Replay…", permissions=["act"])
+    @action(description=_("Replay…"), permissions=["act"])
     def replay(
         self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]
     ) -> HttpResponse | None:
         """Show what a replay would do. Once confirmed, a worker does it (POST only)."""
         return ask_to_replay(self, request, queryset)
 
-    @action(description="Apply again", permissions=["act"])
+    @action(description=_("Apply again"), permissions=["act"])
     def apply_again(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
         """Let a worker apply stuck events again (POST only)."""
         self._act_on_stuck(request, queryset, "apply_again")
 
-    @action(description="Set aside", permissions=["act"])
+    @action(description=_("Set aside"), permissions=["act"])
     def set_aside(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
         """Set aside stuck events that a person has checked (POST only)."""
         self._act_on_stuck(request, queryset, "set_aside")
@@ -219,7 +228,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         if count:
             messages.success(request, text)
         else:
-            messages.warning(request, "None of these has failed or was not understood.")
+            messages.warning(request, gettext("None of these has failed or was not understood."))
 
     def page_context(self, request: HttpRequest, received_event: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)
@@ -227,6 +236,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         return {
             "badge": state_badge(received_event),
             "facts": _facts(received_event),
+            "told": told(received_event),
             "payload": text,
             "raw": raw(bytes(received_event.body)),
             "is_json": is_json,
@@ -239,7 +249,9 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
 
 
 def _times(count: int) -> str:
-    return ("Never", "Once")[count] if count < 2 else f"{count} times"
+    if not count:
+        return gettext("Never")
+    return ngettext("Once", "%(count)s times", count) % {"count": number(count)}
 
 
 def _replays(
@@ -250,10 +262,10 @@ def _replays(
     rows = received_event.replays.defer("body", "headers").order_by("-pk")[:20]
     return [
         (
-            link(page_of(one), f"Received event {one.pk}"),
+            link(page_of(one), gettext("Received event %(number)s") % {"number": one.pk}),
             moment(one.received_at, now),
             state_badge(one),
-            one.effect,
+            told(one),
         )
         for one in rows
     ]
@@ -266,21 +278,22 @@ def _facts(received_event: Any) -> list[tuple[str, object]]:
     )
     if received_event.replay_of_id:
         page = page_at("crm_sync.receivedevent", received_event.replay_of_id)
-        came_by = link(page, f"Replay of received event {received_event.replay_of_id}")
+        named = {"number": received_event.replay_of_id}
+        came_by = link(page, gettext("Replay of received event %(number)s") % named)
     return [
-        ("Workspace", received_event.workspace_slug),
-        ("Order", received_event.order_platform_id or EMPTY),
-        ("Came by", came_by),
-        ("Occurred", exact_moment(received_event.occurred_at, now)),
-        ("Received", exact_moment(received_event.received_at, now)),
-        ("Settled", exact_moment(received_event.applied_at, now)),
-        ("Next try", exact_moment(received_event.due_at, now)),
-        ("Lag", ", ".join(_in_words(to_us, here)) or EMPTY),
-        ("Failed attempts", received_event.attempts),
-        ("Same bytes came again", _times(received_event.repeats)),
-        ("Digest of the bytes", received_event.digest),
+        (gettext("Workspace"), received_event.workspace_slug),
+        (gettext("Order"), received_event.order_platform_id or EMPTY),
+        (gettext("Came by"), came_by),
+        (gettext("Occurred"), exact_moment(received_event.occurred_at, now)),
+        (gettext("Received"), exact_moment(received_event.received_at, now)),
+        (gettext("Settled"), exact_moment(received_event.applied_at, now)),
+        (gettext("Next try"), exact_moment(received_event.due_at, now)),
+        (gettext("Lag"), ", ".join(_in_words(to_us, here)) or EMPTY),
+        (gettext("Failed attempts"), received_event.attempts),
+        (gettext("Same bytes came again"), _times(received_event.repeats)),
+        (gettext("Digest of the bytes"), received_event.digest),
         *(
-            [("Payload removed", exact_moment(received_event.cleared_at, now))]
+            [(gettext("Payload removed"), exact_moment(received_event.cleared_at, now))]
             if received_event.cleared_at
             else []
         ),

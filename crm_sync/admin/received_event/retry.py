@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.received_event.states import named_badge, state_badge
 from crm_sync.admin.ui.base import DropdownFilter
@@ -22,6 +24,7 @@ from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.replay import Preview, Replayed, preview, replay
 from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
+from crm_sync.translated import number
 
 MOST = 100  # groups on the page, the largest first
 AT_ONCE = 2000  # received events of one click
@@ -30,8 +33,12 @@ MOST_CAUSES = 50
 BETWEEN = ":"
 # Name of the action → function, text for the history of a row, text for the person.
 ACTIONS = {
-    "apply_again": (store.apply_again, "Applied again.", "A worker applies them again now"),
-    "set_aside": (store.set_aside, "Set aside.", "Set aside, and kept"),
+    "apply_again": (
+        store.apply_again,
+        "Applied again.",
+        _("A worker applies them again now: %(count)s."),
+    ),
+    "set_aside": (store.set_aside, "Set aside.", _("Set aside, and kept: %(count)s.")),
 }
 
 
@@ -43,7 +50,7 @@ def choice(kind: str, about: str) -> str:
 class CauseFilter(DropdownFilter):
     """Filter stuck events by cause; hidden if no event is stuck."""
 
-    title = "cause"
+    title = _("cause")
     parameter_name = "cause"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -57,7 +64,7 @@ class CauseFilter(DropdownFilter):
         chosen = self.value()
         if not chosen:
             return queryset
-        kind, _, about = chosen.partition(BETWEEN)
+        kind, __, about = chosen.partition(BETWEEN)
         return queryset.filter(state__in=store.STUCK, problem_kind=kind, cause=about)
 
 
@@ -67,7 +74,7 @@ def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpRespo
         _act(admin, request)
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
     context = {
-        "title": "Stuck, by cause",
+        "title": gettext("Stuck, by cause"),
         "groups": _groups(admin.narrowed(request, ReceivedEvent.objects.all())),
         "most": MOST,
         "can_act": admin.has_act_permission(request),
@@ -123,7 +130,7 @@ def act_on_stuck(
     # First the history: after the action, none of the rows is stuck (S17: who did what).
     admin.note(request, rows, done)
     count = act(rows, now=timezone.now())
-    return count, f"{text}: {count}."
+    return count, text % {"count": number(count)}
 
 
 def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
@@ -140,10 +147,11 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
     )
     keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     rows = ReceivedEvent.objects.filter(pk__in=keys)
-    _, text = act_on_stuck(admin, request, rows, name)
+    __, text = act_on_stuck(admin, request, rows, name)
     messages.success(request, text)
     if len(keys) == AT_ONCE:
-        messages.info(request, f"{AT_ONCE} at once: the rest is still listed here.")
+        text = gettext("%(count)s at once: the rest is still listed here.")
+        messages.info(request, text % {"count": number(AT_ONCE)})
 
 
 # --- replay ---
@@ -153,9 +161,8 @@ def ask_to_replay(
     """Show what a replay of the chosen events would do, or replay them once confirmed."""
     keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(keys) > MOST_REPLAYED:
-        messages.error(
-            request, f"At most {MOST_REPLAYED} at once here; `manage.py replay` takes any number."
-        )
+        text = gettext("At most %(count)s at once here; `manage.py replay` takes any number.")
+        messages.error(request, text % {"count": number(MOST_REPLAYED)})
         return None
     rows = list(ReceivedEvent.objects.filter(pk__in=keys))
     if "confirmed" in request.POST:
@@ -164,10 +171,11 @@ def ask_to_replay(
     try:
         found = preview(rows, now=timezone.now())
     except DatabaseError:
-        messages.error(request, "Workers have leased these rows: try again in a moment.")
+        text = gettext("Workers have leased these rows: try again in a moment.")
+        messages.error(request, text)
         return None
     context = {
-        "title": "Replay",
+        "title": gettext("Replay"),
         "steps": [_previewed(one) for one in found],
         "playable": sum(one.state != "" for one in found),
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
@@ -178,11 +186,14 @@ def ask_to_replay(
 
 def _replayed(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> HttpResponse:
     if done.played:
-        messages.success(request, f"A worker plays them now: {len(done.played)}.")
+        text = gettext("A worker plays them now: %(count)s.")
+        messages.success(request, text % {"count": number(len(done.played))})
     if done.waiting:
-        messages.info(request, f"They wait for a worker already: {done.waiting}.")
+        text = gettext("They wait for a worker already: %(count)s.")
+        messages.info(request, text % {"count": number(done.waiting)})
     if done.cleared:
-        messages.warning(request, f"Removed after their retention time: {done.cleared}.")
+        text = gettext("Removed after their retention time: %(count)s.")
+        messages.warning(request, text % {"count": number(done.cleared)})
     if len(rows) == 1:
         return HttpResponseRedirect(page_of(rows[0]))
     return HttpResponseRedirect(list_of("crm_sync.receivedevent"))
@@ -192,7 +203,7 @@ def _previewed(one: Preview) -> dict[str, Any]:
     received_event = one.received_event
     return {
         "pk": received_event.pk,
-        "name": link(page_of(received_event), received_event.kind or "Callback"),
+        "name": link(page_of(received_event), received_event.kind or gettext("Callback")),
         "received": moment(received_event.received_at, timezone.now()),
         "state": state_badge(received_event),
         "outcome": named_badge(one.state) if one.state else "",

@@ -1,8 +1,9 @@
-"""Badges for the states of a received event."""
+"""The state of a received event, and what it did or why it is stuck."""
 
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge
+from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
@@ -26,3 +27,8 @@ def state_badge(received_event: ReceivedEvent) -> SafeString:
 def named_badge(state: str) -> SafeString:
     """Show a state by its name."""
     return badge(State(state).label, TONES[State(state)])
+
+
+def told(received_event: ReceivedEvent) -> str:
+    """Return why an event is stuck, worded by its cause, else what it did."""
+    return worded(received_event.problem_kind, received_event.cause) or received_event.effect

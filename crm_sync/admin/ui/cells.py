@@ -8,9 +8,9 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
-from crm_sync.text import span
-from crm_sync.translated import day_in_words, minute_in_words, second_in_words
+from crm_sync.translated import ago, day_in_words, minute_in_words, second_in_words, span
 
 EMPTY = "—"
 TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as in `crm_sync.hooks.Tile`
@@ -66,9 +66,9 @@ def _relative(at: datetime, now: datetime) -> str:
     distance = abs(now - at)
     if distance > SOON:
         return day_in_words(timezone.localtime(at))
-    if distance < timedelta(seconds=1):
-        return "just now"
-    return f"{span(distance)} ago" if at < now else f"in {span(distance)}"
+    if at < now or distance < timedelta(seconds=1):
+        return ago(distance)
+    return _("in %(span)s") % {"span": span(distance)}
 
 
 def two_lines(first: object, second: object = "") -> SafeString:

@@ -7,17 +7,55 @@ from django.contrib import messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.admin.ui.columns import of_workspace
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
+from crm_sync.translated import Text, number, said_of
 
 # Annotations that a row needs for `row_delay`: one query, and no secret (S5).
 PAUSE: dict[str, Any] = {
     "paused_until": of_workspace("paused_until"),
     "connection_problem": of_workspace("problem"),
 }
+# What will be done with a row → once the credentials are accepted, after a pause, after a lease.
+TEXTS: dict[str, tuple[Text, Text, Text]] = {
+    "read": (
+        _(
+            "Will be read once the platform accepts our credentials; it is asked again after"
+            " %(at)s."
+        ),
+        _("Will be read after %(at)s, when the platform accepts calls again."),
+        _("A worker is at it now. Will be read after that."),
+    ),
+    "polled": (
+        _(
+            "Will be polled once the platform accepts our credentials; it is asked again after"
+            " %(at)s."
+        ),
+        _("Will be polled after %(at)s, when the platform accepts calls again."),
+        _("A worker is at it now. Will be polled after that."),
+    ),
+    "placed": (
+        _(
+            "Will be placed once the platform accepts our credentials; it is asked again after"
+            " %(at)s."
+        ),
+        _("Will be placed after %(at)s, when the platform accepts calls again."),
+        _("A worker is at it now. Will be placed after that."),
+    ),
+    "pushed": (
+        _(
+            "Will be pushed once the platform accepts our credentials; it is asked again after"
+            " %(at)s."
+        ),
+        _("Will be pushed after %(at)s, when the platform accepts calls again."),
+        _("A worker is at it now. Will be pushed after that."),
+    ),
+}
+AGAIN = _("A worker reads them again now: %(count)s.")
 CREDENTIALS = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
 
 
@@ -44,15 +82,13 @@ def delay(
     Args:
         problem: the stored reason of the pause.
         is_leased: whether a worker holds the row.
-        done: a participle, such as "read".
+        done: a key of TEXTS.
     """
+    refused, paused, leased = TEXTS[done]
     if paused_until is not None and paused_until > now:
-        at = _clock(paused_until, now)
-        if explain(problem).kind in CREDENTIALS:
-            text = f"Will be {done} once the platform accepts our credentials"
-            return f"{text}; it is asked again after {at}."
-        return f"Will be {done} after {at}, when the platform accepts calls again."
-    return f"A worker is at it now. Will be {done} after that." if is_leased else ""
+        text = refused if explain(problem).kind in CREDENTIALS else paused
+        return text % {"at": _clock(paused_until, now)}
+    return str(leased) if is_leased else ""
 
 
 def say_when(
@@ -61,23 +97,23 @@ def say_when(
     *,
     now: datetime,
     done: str = "read",
-    at_once: str = "A worker reads them again now",
+    at_once: Text = AGAIN,
 ) -> None:
     """Show when the rows of each paused workspace will be done, and one message for the rest.
 
     Args:
         rows: the rows that were made due; one query.
-        at_once: the text for rows without a pause; their number is added.
+        at_once: the text for rows without a pause, with a place for their number.
     """
     names = ("workspace__slug", "workspace__paused_until", "workspace__problem")
     count = 0
     for slug, *pause, some in rows.order_by(names[0]).values_list(*names).annotate(Count("pk")):
         if when := delay(*pause, now=now, done=done):
-            messages.warning(request, f"{slug}: {when}")
+            messages.warning(request, said_of(slug, when))
         else:
             count += some
     if count:
-        messages.success(request, f"{at_once}: {count}.")
+        messages.success(request, at_once % {"count": number(count)})
 
 
 def _clock(at: datetime, now: datetime) -> str:

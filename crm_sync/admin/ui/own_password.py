@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.page import page
@@ -34,8 +35,8 @@ class OwnPasswordField(SecretField):
 
     def __init__(self) -> None:
         super().__init__(
-            label="Your own password",
-            help_text="You last entered it more than ten minutes ago.",
+            label=_("Your own password"),
+            help_text=_("You last entered it more than ten minutes ago."),
             attrs={"autocomplete": "current-password"},
         )
 

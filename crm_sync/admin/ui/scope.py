@@ -19,6 +19,8 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils.text import get_text_list
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.columns import column, of_workspace
 from crm_sync.admin.ui.list_views import ListViews
@@ -76,7 +78,7 @@ class ScopedAdmin(ListViews):
     class Media:
         js = ("crm_sync/follow.js",)
 
-    in_workspace = column("workspace", lambda row: row.workspace_slug)
+    in_workspace = column(_("workspace"), lambda row: row.workspace_slug)
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have."""
@@ -232,4 +234,4 @@ def without_workspace(request: HttpRequest) -> dict[str, Any]:
     """Return for a template whom to ask, if this person is in no workspace."""
     if workspace_keys(request.user) != []:
         return {"is_outside": False}
-    return {"is_outside": True, "whom_to_ask": whom_to_ask()}
+    return {"is_outside": True, "whom_to_ask": get_text_list(whom_to_ask())}

@@ -14,6 +14,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from crm_sync import connecting
@@ -36,29 +38,30 @@ from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 
 DEADLINE = 8.0  # seconds: a person waits for the page
-WITHOUT_CHECK = "Save it without asking the platform"
+WITHOUT_CHECK = _("Save it without asking the platform")
 
 
 class CredentialsForm(forms.Form):
     """The address of the platform, and either a token, or a client id with its secret (A6)."""
 
     slug = forms.CharField(
-        label="Name",
+        label=_("Name"),
         max_length=50,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Letters, digits, hyphens and underscores. It cannot be changed later.",
+        help_text=_("Letters, digits, hyphens and underscores. It cannot be changed later."),
     )
     base_url = forms.CharField(
-        label="Base address of the platform", max_length=500, widget=UnfoldAdminTextInputWidget
+        label=_("Base address of the platform"), max_length=500, widget=UnfoldAdminTextInputWidget
     )
-    token = SecretField(label="Fixed token", help_text="Or a client id and its secret.")
+    token = SecretField(label=_("Fixed token"), help_text=_("Or a client id and its secret."))
     client_id = forms.CharField(
+        label=_("Client id"),
         required=False,
         max_length=255,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Instead of a fixed token.",
+        help_text=_("Instead of a fixed token."),
     )
-    secret = SecretField(label="Client secret", help_text="That of the client id.")
+    secret = SecretField(label=_("Client secret"), help_text=_("That of the client id."))
     unchecked = forms.BooleanField(label=WITHOUT_CHECK, required=False, widget=UnfoldBooleanWidget)
 
     def __init__(
@@ -76,7 +79,8 @@ class CredentialsForm(forms.Form):
         if fault := connecting.slug_fault(slug):
             raise forms.ValidationError(f"This {fault}.")
         if Workspace.objects.filter(slug=slug).exists():
-            raise forms.ValidationError("There is a workspace of this name already.")
+            text = gettext("There is a workspace of this name already.")
+            raise forms.ValidationError(text)
         return slug
 
     def clean_base_url(self) -> str:
@@ -91,7 +95,7 @@ class CredentialsForm(forms.Form):
         cleaned = super().clean() or {}
         by_client = bool(cleaned.get("client_id")), bool(cleaned.get("secret"))
         if bool(cleaned.get("token")) == any(by_client) or any(by_client) != all(by_client):
-            text = "Enter either the fixed token, or the client id with its secret."
+            text = gettext("Enter either the fixed token, or the client id with its secret.")
             raise forms.ValidationError(text)
         own_password.check(self, self.request)
         return cleaned
@@ -129,7 +133,9 @@ def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> 
     if request.method == "POST" and form.is_valid() and _is_taken(request, form):
         return HttpResponseRedirect(_saved(request, form.given()))
     context = {
-        "title": f"Credentials of {known.slug}" if known else "Connect a workspace",
+        "title": gettext("Credentials of %(workspace)s") % {"workspace": known.slug}
+        if known
+        else gettext("Connect a workspace"),
         "form": form,
         "known": known,
         "stored": _stored(known),
@@ -143,10 +149,15 @@ def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> 
 def _stored(known: Any) -> str:
     if known is None or not (known.has_fixed_token or known.has_client_secret):
         return ""
-    kind = "A fixed token" if known.has_fixed_token else f"The secret of client {known.client_id}"
+    named = {"client": known.client_id}
     if known.credentials_at is None:
-        return f"{kind} is stored."
-    return f"{kind} is stored since {exact(known.credentials_at)}."
+        if known.has_fixed_token:
+            return gettext("A fixed token is stored.")
+        return gettext("The secret of client %(client)s is stored.") % named
+    named["since"] = exact(known.credentials_at)
+    if known.has_fixed_token:
+        return gettext("A fixed token is stored since %(since)s.") % named
+    return gettext("The secret of client %(client)s is stored since %(since)s.") % named
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
@@ -156,7 +167,8 @@ def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
     try:
         connecting.try_out(form.given(), deadline=DEADLINE)
     except SyncError as error:
-        form.add_error(None, f"{explain(error).sentence} Nothing was saved.")
+        nothing = gettext("Nothing was saved.")
+        form.add_error(None, f"{explain(error).sentence} {nothing}")
         return False
     return True
 
@@ -168,9 +180,11 @@ def _saved(request: HttpRequest, given: Given) -> str:
     text = f"Credentials: {given.kind}, at {given.base_url}."
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
     note(request, rows, text, ADDITION if is_new else CHANGE)
-    messages.success(request, "Connected." if is_new else "The new credentials are stored.")
+    done = gettext("Connected.") if is_new else gettext("The new credentials are stored.")
+    messages.success(request, done)
     if hold.is_watched(workspace.pk, now):
-        messages.info(request, "It is in watch only: nothing is sent before you say go, here.")
+        text = gettext("It is in watch only: nothing is sent before you say go, here.")
+        messages.info(request, text)
         return address_of("pause", workspace.pk)
     return page_of(workspace)
 
@@ -188,6 +202,8 @@ def _test(request: HttpRequest, workspace_id: int) -> None:
     else:
         difference = clock.difference(workspace.clock_ahead) if workspace.clock_ahead else ""
         if difference:
-            messages.warning(request, f"The platform answers, but its clock is {difference}.")
+            text = gettext("The platform answers, but its clock is %(difference)s.")
+            messages.warning(request, text % {"difference": difference})
         else:
-            messages.success(request, "The platform answers, and accepts the credentials.")
+            text = gettext("The platform answers, and accepts the credentials.")
+            messages.success(request, text)

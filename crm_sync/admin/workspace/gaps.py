@@ -9,6 +9,8 @@ from django.core.paginator import Paginator
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin
@@ -18,13 +20,17 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import opened, tabs
 from crm_sync.models import Gap, Workspace
 from crm_sync.text import whole
+from crm_sync.translated import Text, number
 
-EXPLAINED = {
-    Gap.Why.OVERFLOW: "The platform made more attempts between two polls than its history keeps.",
-    Gap.Why.ERASED: "Somebody removed the webhook or created it again; its history was lost.",
-    Gap.Why.UNEXPLAINED: "The platform names an attempt that neither reached us nor is in its"
-    " history.",
-    Gap.Why.UNREADABLE: "Records of the history hold no payload, or one that was cut off.",
+EXPLAINED: dict[Gap.Why, Text] = {
+    Gap.Why.OVERFLOW: _(
+        "The platform made more attempts between two polls than its history keeps."
+    ),
+    Gap.Why.ERASED: _("Somebody removed the webhook or created it again; its history was lost."),
+    Gap.Why.UNEXPLAINED: _(
+        "The platform names an attempt that neither reached us nor is in its history."
+    ),
+    Gap.Why.UNREADABLE: _("Records of the history hold no payload, or one that was cut off."),
 }
 ROWS = 50  # of a page
 
@@ -45,7 +51,7 @@ def gaps_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Htt
     newest = gaps.order_by(F("acknowledged_at").asc(nulls_first=True), "-pk")
     numbered = Paginator(newest, ROWS).get_page(request.GET.get("page"))
     context = {
-        "title": f"Gaps of {shown.slug}",
+        "title": gettext("Gaps of %(workspace)s") % {"workspace": shown.slug},
         "page": numbered,
         "numbers": numbered.paginator.page_range if numbered.has_other_pages() else [],
         "gaps": [
@@ -85,6 +91,6 @@ def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
     note(request, Workspace.objects.filter(pk__in=found).only("pk", "slug"), "Gaps: seen.")
     count = unseen.update(acknowledged_at=timezone.now())
     if count:
-        messages.success(request, f"Seen: {count}.")
+        messages.success(request, gettext("Seen: %(count)s.") % {"count": number(count)})
     else:
-        messages.warning(request, "All of them have been seen before.")
+        messages.warning(request, gettext("All of them have been seen before."))

@@ -9,7 +9,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.cells import exact_moment
@@ -19,6 +21,7 @@ from crm_sync.admin.workspace.tabs import opened, plugged_tabs, tabs
 from crm_sync.models import Hold, Workspace, hold
 from crm_sync.models.hold import REASON_LENGTH, HoldCause, HoldGroup, grouped
 from crm_sync.platform.work_kind import MEANINGS, WorkKind, listed
+from crm_sync.translated import Text, number
 
 NEWEST = 100  # holds of the history
 
@@ -27,29 +30,30 @@ class PauseForm(forms.Form):
     """What is held, why, and until when."""
 
     kinds = forms.MultipleChoiceField(
-        label="What to pause",
+        label=_("What to pause"),
         choices=[(kind.value, meaning) for kind, meaning in MEANINGS.items()],
         initial=[kind.value for kind in WorkKind],
         widget=forms.CheckboxSelectMultiple,
     )
     reason = forms.CharField(
+        label=_("Reason"),
         max_length=REASON_LENGTH,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Everybody with this workspace sees it on each page.",
+        help_text=_("Everybody with this workspace sees it on each page."),
     )
     until = forms.DateTimeField(
-        label="Until",
+        label=_("Until"),
         required=False,
         input_formats=["%Y-%m-%dT%H:%M"],
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
-        help_text="Empty: until somebody resumes it.",
+        help_text=_("Empty: until somebody resumes it."),
     )
 
     def clean_until(self) -> datetime | None:
         """Refuse an end that is over."""
         until = cast("datetime | None", self.cleaned_data["until"])
         if until is not None and until <= timezone.now():
-            raise forms.ValidationError("This time is over.")
+            raise forms.ValidationError(gettext("This time is over."))
         return until
 
 
@@ -70,11 +74,15 @@ def pause_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     rows = over.filter(workspace=workspace_id).select_related("by", "ended_by")
     plan = hold.first_plan(workspace_id) if is_watched else {}
     context = {
-        "title": f"Pause of {shown.slug}",
+        "title": gettext("Pause of %(workspace)s") % {"workspace": shown.slug},
         "form": form,
         "held": [_row(one, now) for one in standing if one.first.cause == HoldCause.PERSON],
         "is_watched": is_watched,
-        "plan": [(count, name) for name, count in plan.items() if count or " not " not in name],
+        "plan": [
+            (number(count), gettext(name))
+            for name, count in plan.items()
+            if count or " not " not in name
+        ],
         "seen": hold.seen_as(plan),
         "before": plugged_tabs(request, workspace_id),
         "history": [_row(one, now) for one in grouped(rows.order_by("-since", "pk")[:NEWEST])],
@@ -95,25 +103,31 @@ def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: dat
         hold.pause(
             shown.pk, kinds, reason=given["reason"], until=given["until"], now=now, actor=actor
         )
-        _say(request, shown, f"Held by a person: {listed(kinds)}. {given['reason']}")
+        text = _("Held by a person: %(work)s. %(reason)s")
+        _say(request, shown, text, kinds, reason=given["reason"])
     elif step == "resume":
         kinds = [kind for kind in WorkKind if kind.value in request.POST.getlist("kind")]
         if ended := hold.resume(shown.pk, kinds, now=now, actor=actor):
-            _say(request, shown, f"Resumed: {listed(ended)}.")
+            _say(request, shown, _("Resumed: %(work)s."), ended)
         else:
-            messages.warning(request, "Somebody has resumed it before.")
+            messages.warning(request, gettext("Somebody has resumed it before."))
     elif step == "go":
         seen = request.POST.get("seen", "")
         if hold.go_live(shown.pk, seen=seen, now=now, actor=actor):
-            _say(request, shown, f"Watch only has ended, after the plan {seen} was seen.")
+            text = _("Watch only has ended, after the plan %(plan)s was seen.")
+            _say(request, shown, text, [], plan=seen)
         else:
-            messages.warning(request, "The plan has changed meanwhile: look at it once more.")
+            messages.warning(
+                request, gettext("The plan has changed meanwhile: look at it once more.")
+            )
     return True
 
 
-def _say(request: HttpRequest, shown: Any, text: str) -> None:
-    note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), text)
-    messages.success(request, text)
+def _say(request: HttpRequest, shown: Any, text: Text, kinds: list[WorkKind], **named: str) -> None:
+    with translation.override("en"):  # what is stored is English
+        told = text % {"work": listed(kinds), **named}
+        note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), told)
+    messages.success(request, text % {"work": listed(kinds), **named})
 
 
 def _row(group: HoldGroup, now: datetime) -> dict[str, Any]:
@@ -128,5 +142,5 @@ def _row(group: HoldGroup, now: datetime) -> dict[str, Any]:
         "since": exact_moment(one.since, now),
         "until": exact_moment(one.until, now) if one.until else "",
         "ended": exact_moment(ended, now),
-        "ended_who": one.ended_who or "by itself",
+        "ended_who": one.ended_who or gettext("by itself"),
     }

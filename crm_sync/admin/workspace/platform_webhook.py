@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from crm_sync.admin.received_event.states import state_badge
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, moment, page_of
@@ -61,15 +62,15 @@ def _moment(value: object) -> SafeString | str:
 
 def attempt_row(one: Attempt, now: datetime) -> dict[str, Any]:
     """Return an attempt of the platform for the table of the page."""
-    result = {True: badge("Arrived", "good"), False: badge("Failed", "danger")}
-    ours: object = badge("Not in the inbox", "warning")
+    result = {True: badge(_("Arrived"), "good"), False: badge(_("Failed"), "danger")}
+    ours: object = badge(_("Not in the inbox"), "warning")
     if one.ours is not None:
-        ours = link(page_of(one.ours), f"Received event {one.ours.pk}")
+        ours = link(page_of(one.ours), _("Received event %(number)s") % {"number": one.ours.pk})
     return {
         "at": moment(one.at, now),
         "event": one.event or EMPTY,
         "order": one.order,
-        "result": badge("Unknown") if one.is_success is None else result[one.is_success],
+        "result": badge(_("Unknown")) if one.is_success is None else result[one.is_success],
         "answer": one.answer,
         "ours": ours,
         "state": state_badge(one.ours) if one.ours is not None else "",

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
@@ -24,22 +25,22 @@ def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
 def connection(workspace: Any, now: datetime) -> tuple[str, str]:
     """Return the state of a connection in words, and its tone."""
     if not workspace.has_fixed_token and not workspace.has_client_secret:
-        return "No credentials", "danger"
+        return _("No credentials"), "danger"
     if workspace.is_paused(now):
-        return "Paused", "warning"
+        return _("Paused"), "warning"
     if workspace.problem:
-        return "Problem", "danger"
-    return "Connected", "good"
+        return _("Problem"), "danger"
+    return _("Connected"), "good"
 
 
 def webhook_state(monitor: WebhookMonitor | None) -> tuple[str, str]:
     """Return in words whether the webhook is as we set it, and the tone."""
     if monitor is None:
-        return "Not set from here", "warning"
+        return _("Not set from here"), "warning"
     if GONE in monitor.drift:
-        return "Not configured", "danger"
+        return _("Not configured"), "danger"
     if monitor.drift:
-        return "Changed", "danger"
+        return _("Changed"), "danger"
     if monitor.problem:
-        return "Cannot be read", "warning"
-    return ("As we set it", "good") if monitor.polled_at else ("Not polled yet", "info")
+        return _("Cannot be read"), "warning"
+    return (_("As we set it"), "good") if monitor.polled_at else (_("Not polled yet"), "info")

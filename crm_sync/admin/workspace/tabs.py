@@ -5,11 +5,13 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.hooks import WorkspaceTab
 from crm_sync.models import Gap
+from crm_sync.translated import Text
 
 
 def address_of(tab: str, workspace_id: int) -> str:
@@ -20,12 +22,14 @@ def address_of(tab: str, workspace_id: int) -> str:
 def tabs(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     """Return for a template the tabs that this person may open, and which one is open."""
     unseen = Gap.objects.filter(workspace=workspace_id, acknowledged_at=None).count()
-    titles = {"change": "Settings", "credentials": "Credentials", "webhook": "Webhook"}
-    titles["gaps"] = f"Gaps ({unseen} unseen)" if unseen else "Gaps"
-    titles["pause"] = "Pause"
+    titles = {"change": _("Settings"), "credentials": _("Credentials"), "webhook": _("Webhook")}
+    titles["gaps"] = _("Gaps (%(count)s unseen)") % {"count": unseen} if unseen else _("Gaps")
+    titles["pause"] = _("Pause")
     if not admin.has_change_permission(request):
         del titles["credentials"]
-    shown = [(title, address_of(tab, workspace_id)) for tab, title in titles.items()]
+    shown: list[tuple[Text, str]] = [
+        (title, address_of(tab, workspace_id)) for tab, title in titles.items()
+    ]
     shown += [(one.title, address) for one, address in plugged_tabs(request, workspace_id)]
     return {"tabs": [(title, address, address == request.path) for title, address in shown]}
 

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, exact, exact_moment, two_lines
@@ -33,6 +34,7 @@ from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.security import login
 from crm_sync.templatetags.problems import problem_cell
+from crm_sync.translated import number, said_of
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
 from crm_sync.work import slots
 
@@ -63,22 +65,22 @@ def _configure(workspace: Workspace, posted: Mapping[str, str]) -> str:
         now=timezone.now(),
         deadline=DEADLINE,
     )
-    return "The webhook is configured: POST to our address, authenticated, enabled."
+    return _("The webhook is configured: POST to our address, authenticated, enabled.")
 
 
-def _rotate(workspace: Workspace, _: Mapping[str, str]) -> str:
+def _rotate(workspace: Workspace, _posted: Mapping[str, str]) -> str:
     configuration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
-    return "The platform has a new secret; the old one is taken for ten more minutes."
+    return _("The platform has a new secret; the old one is taken for ten more minutes.")
 
 
-def _enable(workspace: Workspace, _: Mapping[str, str]) -> str:
+def _enable(workspace: Workspace, _posted: Mapping[str, str]) -> str:
     _enable_it(workspace, enabled=True)
-    return "The platform delivers events again."
+    return _("The platform delivers events again.")
 
 
-def _disable(workspace: Workspace, _: Mapping[str, str]) -> str:
+def _disable(workspace: Workspace, _posted: Mapping[str, str]) -> str:
     _enable_it(workspace, enabled=False)
-    return "The platform delivers no events until the webhook is enabled again."
+    return _("The platform delivers no events until the webhook is enabled again.")
 
 
 def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
@@ -110,16 +112,17 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
             if login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
                 _change(request, workspace_id, action)
             else:
-                messages.error(request, f"{login.WRONG} Nothing was changed.")
+                nothing = _("Nothing was changed.")
+                messages.error(request, f"{login.WRONG} {nothing}")
             return HttpResponseRedirect(request.path)
         extra = LOOKS.get(action, _try)(request, workspace_id)
     monitor = getattr(shown, "monitor", None)
     context = {
-        "title": f"Webhook of {shown.slug}",
+        "title": _("Webhook of %(workspace)s") % {"workspace": shown.slug},
         "workspace": shown,
         "badge": badge(*webhook_state(monitor)),
         "monitor": monitor,
-        "drift": sorted(monitor.drift.items()) if monitor else [],
+        "drift": _drift(monitor) if monitor else [],
         "facts": _facts(shown, monitor),
         "expected": _expected(shown),
         "auth_types": _auth_types(shown),
@@ -140,34 +143,42 @@ def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:
     ]
 
 
+def _drift(monitor: WebhookMonitor) -> list[tuple[str, dict[str, str]]]:
+    """Return what differs, by the wire name; a missing webhook has none."""
+    return [
+        (_("webhook") if name == configuration.GONE else name, both)
+        for name, both in sorted(monitor.drift.items())
+    ]
+
+
 def _expected(shown: Any) -> list[tuple[str, object]]:
     wanted = configuration.expected(shown).items()
     known = [(name, history.words(value)) for name, value in wanted]
     if shown.auth_type == AuthType.NONE:
-        return [*known, ("authSecret", "none: anybody can send events")]
-    return [*known, ("authSecret", "stored" if shown.has_auth_secret else "none yet")]
+        return [*known, ("authSecret", _("none: anybody can send events"))]
+    return [*known, ("authSecret", _("stored") if shown.has_auth_secret else _("none yet"))]
 
 
 def _facts(shown: Any, monitor: WebhookMonitor | None) -> list[tuple[str, object]]:
     now = timezone.now()
-    refused = two_lines(shown.refused_callbacks, shown.last_refusal)
+    refused = two_lines(number(shown.refused_callbacks), shown.last_refusal)
     facts: list[tuple[str, object]] = [
-        ("Refused callbacks", refused),
-        ("Last refused", exact_moment(shown.last_refusal_at, now)),
+        (_("Refused callbacks"), refused),
+        (_("Last refused"), exact_moment(shown.last_refusal_at, now)),
     ]
     if monitor is None:
         return facts
     if monitor.last_failure:
         when = exact_moment(monitor.last_failure_at, now)
-        facts.insert(0, ("Last failure", two_lines(monitor.last_failure, when)))
+        facts.insert(0, (_("Last failure"), two_lines(monitor.last_failure, when)))
     if monitor.problem:
-        facts.append(("Why it cannot be read", problem_cell(monitor.problem)))
+        facts.append((_("Why it cannot be read"), problem_cell(monitor.problem)))
     return [
-        ("Last poll", exact_moment(monitor.polled_at, now)),
-        ("Next poll", exact_moment(monitor.due_at, now)),
-        ("Last attempt of the platform", exact_moment(monitor.last_triggered_at, now)),
-        ("Events that only the history brought", monitor.recovered),
-        ("Failed attempts", monitor.failed),
+        (_("Last poll"), exact_moment(monitor.polled_at, now)),
+        (_("Next poll"), exact_moment(monitor.due_at, now)),
+        (_("Last attempt of the platform"), exact_moment(monitor.last_triggered_at, now)),
+        (_("Events that only the history brought"), number(monitor.recovered)),
+        (_("Failed attempts"), number(monitor.failed)),
         *facts,
     ]
 
@@ -181,10 +192,11 @@ def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
         except SyncError as error:
             messages.error(request, format_html("{}: {}", slug, problem_cell(error)))
         except REFUSED as error:
-            messages.error(request, f"{slug}: {error}")
+            messages.error(request, said_of(slug, error))
         else:
             _note(request, [workspace_id], "repaired")
-            messages.success(request, f"{slug}: the webhook is set as it should be.")
+            text = _("%(workspace)s: the webhook is set as it should be.")
+            messages.success(request, text % {"workspace": slug})
 
 
 def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
@@ -192,14 +204,16 @@ def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     mine, now = _monitors(chosen), timezone.now()
     schedule.ask(mine, now=now)
     _note(request, mine.values("workspace"), "asked for a poll")
-    say_when(request, mine, now=now, done="polled", at_once="A worker polls now")
+    at_once = _("A worker polls now: %(count)s.")
+    say_when(request, mine, now=now, done="polled", at_once=at_once)
 
 
 def see_failures(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     """Reset the count of failed attempts."""
     failed = _monitors(chosen).filter(failed__gt=0)
     _note(request, list(failed.values_list("workspace", flat=True)), "failures seen")
-    messages.success(request, f"Counted from 0 again: {failed.update(failed=0)}.")
+    text = _("Counted from 0 again: %(count)s.")
+    messages.success(request, text % {"count": number(failed.update(failed=0))})
 
 
 def _monitors(chosen: QuerySet[Workspace]) -> QuerySet[WebhookMonitor]:
@@ -249,7 +263,7 @@ def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     except SecretUnreadable as error:
         messages.error(request, str(error))
         return {}
-    marks = {True: badge("As it must be", "good"), False: badge("Not so", "danger")}
+    marks = {True: badge(_("As it must be"), "good"), False: badge(_("Not so"), "danger")}
     return {
         "probe": [(marks[step.is_good], step.name, step.text) for step in steps],
         "probe_works": all(step.is_good for step in steps),
@@ -272,11 +286,12 @@ def _call(
     except (NotNow, *REFUSED) as error:
         messages.error(request, str(error))
     except NotFoundError:
-        messages.error(request, "The platform has no webhook configured: configure it.")
+        messages.error(request, _("The platform has no webhook configured: configure it."))
     except SyncError as error:
         text = problem_cell(masked_problem(problem_of(error), workspace))
         if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
-            text = format_html("{} It may have worked all the same: ask the platform.", text)
+            may_be_done = _("It may have worked all the same: ask the platform.")
+            text = format_html("{} {}", text, may_be_done)
         messages.error(request, text)
     return None
 
@@ -285,10 +300,12 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
     """Respect the limits of all workers: the pause, and the number of calls under way (A8)."""
     if workspace.is_paused(now) and workspace.paused_until:
         problem = explain(masked_problem(workspace.problem, workspace))
-        raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
+        until = {"until": exact(workspace.paused_until)}
+        text = _("The workspace is paused until %(until)s.") % until
+        raise NotNow(f"{text} {problem}")
     with slots.hold(workspace) as held:
         if held is None:
             raise NotNow(
-                "The workers use all calls that the workspace allows: try again in a moment."
+                _("The workers use all calls that the workspace allows: try again in a moment.")
             )
         return call(workspace)

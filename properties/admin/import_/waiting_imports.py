@@ -4,18 +4,25 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.db.models import F
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, local_time, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.security.access import within
+from crm_sync.translated import Text
 from properties.imports.job import KEPT
 from properties.imports.report import accepted
 from properties.models import Import
 
 MAY_ACT = ("properties.add_import", "properties.change_property")  # an import changes properties
-RELEASE = "Look at what it would change, and import or cancel it"
-COLUMNS = "Say which of its columns is which"
-REFUSED = "No record of it can be taken: cancel it, and ask the sender"
+RELEASE = _(
+    "Look at what it would change, and import or cancel it. The file is kept until %(until)s."
+)
+COLUMNS = _("Say which of its columns is which. The file is kept until %(until)s.")
+REFUSED = _(
+    "No record of it can be taken: cancel it, and ask the sender. The file is kept until %(until)s."
+)
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
@@ -28,20 +35,25 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 
 
 def _line(row: Any, now: datetime) -> Attention:
-    sender = f" of {row.sender_name}" if row.sender_name else ""
+    named = {"sender": row.sender_name, "name": row.name}
+    text = (
+        gettext("Import of %(sender)s: %(name)s")
+        if row.sender_name
+        else gettext("Import: %(name)s")
+    )
     return Attention(
-        badge("Waits for a person", "warning"),
-        shortened(f"Import{sender}: {row.name}", 140),
+        badge(gettext("Waits for a person"), "warning"),
+        shortened(text % named, 140),
         row.workspace_slug,
         moment(row.due_at - KEPT, now),
         page_of(row),
-        remedy=f"{_remedy(row)}. The file is kept until {local_time(row.due_at)}.",
-        act="Look",
-        next_try="Not by itself",
+        remedy=_remedy(row) % {"until": local_time(row.due_at)},
+        act=gettext("Look"),
+        next_try=gettext("Not by itself"),
     )
 
 
-def _remedy(row: Import) -> str:
+def _remedy(row: Import) -> Text:
     if accepted(row.preview):
         return RELEASE
     return COLUMNS if row.preview.get("heading") else REFUSED

@@ -22,7 +22,7 @@ from crm_sync.security.access import within
 from crm_sync.text import capitalized, counted
 from properties.admin.import_.import_page import badge_of
 from properties.admin.source.source_form import SourceForm
-from properties.admin.source.source_state import standing, state_badge, with_last_import
+from properties.admin.source.source_state import NAMES, standing, state_badge, with_last_import
 from properties.models import Fetch, Sender, Source
 from properties.models.source import SignIn
 from properties.sources.address import parsed, shown
@@ -135,7 +135,7 @@ class SourceAdmin(ScopedAdmin):
         name, tone, why = standing(row, now)
         return {
             "title": row.sender_name,
-            "badge": badge(name, tone),
+            "badge": badge(NAMES[name], tone),
             "why": why,
             "why_tone": tone,
             "may_insist": row.last_state == "FAILED",

@@ -5,22 +5,36 @@ from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.security.access import within
+from crm_sync.translated import Text
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
 from properties.sources import source_times
 
 FAILS, NOT_IMPORTED = "Does not come", "Not imported"
 WAITS, AWAY = "Waits for a person", "Stays away"
-REMEDIES = {
-    FAILS: "Correct the address or the password, or ask the sender",
-    NOT_IMPORTED: "Ask the sender; if nothing is wrong with it, fetch and take it all the same",
-    AWAY: "Ask the sender, or expect it later",
+OFF, NEW, AGAIN, GOOD = "Off", "Not fetched yet", "Tried again", "In order"
+NAMES: dict[str, Text] = {
+    FAILS: _("Does not come"),
+    NOT_IMPORTED: _("Not imported"),
+    WAITS: _("Waits for a person"),
+    AWAY: _("Stays away"),
+    OFF: _("Off"),
+    NEW: _("Not fetched yet"),
+    AGAIN: _("Tried again"),
+    GOOD: _("In order"),
 }
-Standing = tuple[str, str, str]  # name, tone and reason
+REMEDIES: dict[str, Text] = {
+    FAILS: _("Correct the address or the password, or ask the sender"),
+    NOT_IMPORTED: _("Ask the sender; if nothing is wrong with it, fetch and take it all the same"),
+    AWAY: _("Ask the sender, or expect it later"),
+}
+Standing = tuple[str, str, str]  # key of NAMES, tone and reason
 
 
 def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
@@ -37,24 +51,24 @@ def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
 def standing(row: Any, now: datetime) -> Standing:
     """Return the state of a source that was loaded with its last import."""
     is_away = source_times.is_away(row, now)
-    first = "The first feed: look at it, and import it"
+    first = gettext("The first feed: look at it, and import it")
     found: list[tuple[bool, Standing]] = [
         (row.attempts >= source_times.TRIES, (FAILS, "danger", row.problem)),
         (row.last_state == ImportState.FAILED, (NOT_IMPORTED, "danger", row.last_problem)),
         (row.last_state == ImportState.PREVIEWED, (WAITS, "warning", first)),
         (is_away, (AWAY, "warning", source_times.away_text(row, now) if is_away else "")),
-        (not row.is_enabled, ("Off", "muted", "")),
-        (row.fetched_at is None, ("Not fetched yet", "info", "")),
-        (bool(row.problem), ("Tried again", "warning", row.problem)),
-        (True, ("In order", "good", "")),
+        (not row.is_enabled, (OFF, "muted", "")),
+        (row.fetched_at is None, (NEW, "info", "")),
+        (bool(row.problem), (AGAIN, "warning", row.problem)),
+        (True, (GOOD, "good", "")),
     ]
     return next(one for is_so, one in found if is_so)
 
 
 def state_badge(row: Any, now: datetime) -> SafeString:
     """Return the badge of a source."""
-    name, tone, _ = standing(row, now)
-    return badge(name, tone)
+    name, tone, __ = standing(row, now)
+    return badge(NAMES[name], tone)
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
@@ -77,12 +91,14 @@ def _line(row: Any, one: Standing, now: datetime) -> Attention:
         else page_at("properties.source", row.pk)
     )
     return Attention(
-        badge(name, tone),
-        shortened(f"Feed of {row.sender_name}: {why}", 140),
+        badge(NAMES[name], tone),
+        shortened(
+            gettext("Feed of %(sender)s: %(why)s") % {"sender": row.sender_name, "why": why}, 140
+        ),
         row.workspace_slug,
         moment(row.changed_at if is_import else row.fetched_at, now),
         link,
-        remedy=REMEDIES[name],
-        act="Look",
-        next_try=moment(row.due_at, now) if row.due_at else "Not by itself",
+        remedy=str(REMEDIES[name]),
+        act=gettext("Look"),
+        next_try=moment(row.due_at, now) if row.due_at else gettext("Not by itself"),
     )
