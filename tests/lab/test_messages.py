@@ -14,6 +14,7 @@ from lab.messages import (
     missing,
     swiss,
     template,
+    unseen,
     updated,
     written,
 )
@@ -151,3 +152,11 @@ def test_the_comment_of_a_translator_stays_beside_its_text(tmp_path, monkeypatch
     path.write_bytes(written(stored)[".po"])
     again = written(updated("de", template()))[".po"].decode()
     assert '# As the portals say.\n#: properties/catalog/fields.py\nmsgctxt "field"' in again
+
+
+def test_a_text_in_an_f_string_which_would_never_be_extracted_is_named(tmp_path):
+    assert unseen() == []
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "page.py").write_text("a = 1\nb = f\"{gettext('Save')}: {a}\"\n")
+    expected = "config/page.py:2: gettext('Save') stands in an f-string"
+    assert unseen(tmp_path) == [expected]
