@@ -7,7 +7,7 @@ How a language writes a moment stands in `config/formats/`.
 from datetime import date, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from django.utils.formats import date_format
+from django.utils.formats import date_format, get_format
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -20,6 +20,11 @@ else:
 def day_in_words(day: date) -> str:
     """Return a day as every page shows it: "Thu 12 Mar 2026"."""
     return date_format(day, "DATE_FORMAT")
+
+
+def day_alone(day: date) -> str:
+    """Return a day without its weekday: "12 Mar 2026"."""
+    return date_format(day, get_format("DATE_FORMAT").removeprefix("D "))
 
 
 def minute_in_words(at: datetime) -> str:

@@ -37,8 +37,13 @@ LANGUAGES = ("de", "fr", "it")
 KEYWORDS = DEFAULT_KEYWORDS | {
     f"{name}_lazy": DEFAULT_KEYWORDS[name] for name in ("gettext", "ngettext", "pgettext")
 }
+KEYWORDS["gettext_noop"] = DEFAULT_KEYWORDS["gettext"]
 SAME = datetime(2026, 1, 1, tzinfo=UTC)
-THEME = ("Light", "Dark", "System")  # words of unfold that its own catalogues lack
+# Words of unfold that its own catalogues lack.
+THEME = (
+    *("Light", "Dark", "System"),
+    *("Apply Filters", "Go back", "Select all rows", "Type to search"),
+)
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
 Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
 

@@ -14,7 +14,7 @@ from lxml import html
 
 from lab.messages import template
 
-CODE = "eo"  # any language that Django knows and nobody of ours reads
+CODE = "io"  # a language for which Django has no formats and that nobody of ours reads
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
 
@@ -54,20 +54,18 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     """
     tree = html.fromstring(page)
     for hidden in tree.xpath(
-        "//script | //style | //template | //noscript | //select[@name='time_zone']"
+        "//script | //style | //template | //noscript | //pre | //select[@name='time_zone']"
         " | //*[contains(@class, 'material-symbols')]"
     ):
         hidden.drop_tree()
-    texts = [text for text in tree.itertext() if text.strip()]
+    texts = [*tree.itertext()]
     for name in ("title", "placeholder", "aria-label", "alt"):
         texts += tree.xpath(f"//@{name}")
-    found = []
-    for text in texts:
-        rest, inner = "", " ".join(text.split())
-        while rest != inner:  # a translated text may stand in another
-            rest, inner = inner, _BRACKETED.sub("", inner)
-        for name in own:
-            rest = rest.replace(name, "")
-        if _WORD.search(rest):
-            found.append(rest.strip())
+    # A translated text may have parts with tags of their own, so all is one text with a line each.
+    rest, inner = "", "\n".join(" ".join(text.split()) for text in texts)
+    while rest != inner:  # a translated text may stand in another
+        rest, inner = inner, _BRACKETED.sub("", inner)
+    for name in own:
+        rest = rest.replace(name, "")
+    found = [line.strip() for line in rest.split("\n") if _WORD.search(line)]
     return list(dict.fromkeys(found))

@@ -3,16 +3,23 @@
 A page is added here when its last text is translated; the others are English so far (decision 29).
 """
 
+from datetime import timedelta
+
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from django.utils.translation import trans_real
 
-from orders.models import PersonSettings
-from tests.crm_sync.admin_pages import client_of, let_processes_run
+from orders.models import CalendarFeed, Order, PersonSettings
+from orders.models.statuses import AssignmentStatus
+from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.orders.admin_rows import make_assignment, make_order
 from tests.pseudo import CODE, catalogues, longer, untranslated
 
+CALENDAR = "/admin/orders/order/calendar/"
 WHOLE = ["/admin/orders/personsettings/mine/"]
+OF_ORDERS = [CALENDAR, f"{CALENDAR}?view=week", f"{CALENDAR}?view=list"]
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +40,9 @@ def reader(db, settings, folder) -> Client:
     trans_real._translations.clear()
 
 
+MONTHS = timedelta(days=90)  # so long ago that a moment is a day
 # Data and names, which no language changes.
-NAMES = ("CRM sync", "English", "user-0")
+NAMES = ("CRM sync", "English", "user-0", "UTC", "Ground photo")
 
 
 @pytest.mark.parametrize("page", WHOLE)
@@ -43,6 +51,28 @@ def test_each_text_of_the_page_is_translated(reader, page):
     assert response.status_code == 200
     found = untranslated(response.content.decode(), NAMES)
     assert found == []
+
+
+@pytest.fixture
+def orders(reader) -> list[Order]:
+    """Return orders with all that their pages can show; the words of people are digits."""
+    now, person = timezone.now(), User.objects.get()
+    CalendarFeed.objects.create(person=person, digest="1", created_at=now - MONTHS)
+    main, made = make_workspace("1"), []
+    for number, status in enumerate(AssignmentStatus.values):
+        order = make_order(main, f"{number}", object_reference_id=f"{number}")
+        make_assignment(
+            order, f"{number}", status=status, scheduled_at=now, photographer={"name": "1"}
+        )
+        made.append(order)
+    return made
+
+
+@pytest.mark.parametrize("page", OF_ORDERS)
+def test_each_text_about_orders_is_translated(reader, orders, page):
+    response = reader.get(page)
+    assert response.status_code == 200
+    assert untranslated(response.content.decode(), NAMES) == []
 
 
 def test_a_text_that_is_not_translated_is_named():

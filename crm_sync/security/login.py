@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.platform import callers
 from crm_sync.security import login_limits, second_factor, sessions
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 CONFIRMED = "confirmed_at"  # key in the session
 LASTS = timedelta(minutes=10)
 UNKNOWN, DIGEST = "unknown", 12  # how a name without an account is stored
-WRONG = "This is not your password."
+WRONG = _("This is not your password.")
 
 
 def address(request: HttpRequest) -> str | None:

@@ -209,7 +209,7 @@ def test_credentials_ask_for_the_password_ten_minutes_after_the_login(box, works
         before = Workspace.objects.get().credentials_at
         for password in ("", "wrong"):
             answer = browser.post(address, entered | {"password": password})
-            assert login.WRONG in answer.content.decode()
+            assert str(login.WRONG) in answer.content.decode()
             assert Workspace.objects.get().credentials_at == before
         assert "token=****" in AccessAttempt.objects.get().post_data
         assert browser.post(address, entered | {"password": GOOD}).status_code == 302
@@ -259,7 +259,7 @@ def test_a_token_of_the_api_is_made_only_after_the_password(main, late):
     assert late.get(address).content.decode().count(ASKED) == 1
     for password in ({}, {"password": "wrong"}):
         text = late.post(address, entered | password).content.decode()
-        assert login.WRONG in text
+        assert str(login.WRONG) in text
         assert not ApiToken.objects.exists()
     late.post(address, entered | {"password": GOOD})
     assert ApiToken.objects.get().name == "ERP"
@@ -272,7 +272,7 @@ def test_a_secret_of_a_subscription_is_shown_only_after_the_password(main, late)
     assert ASKED in late.get(f"{listed}add/").content.decode()
     for password in ({}, {"password": "wrong"}):
         text = late.post(f"{listed}add/", entered | password).content.decode()
-        assert login.WRONG in text
+        assert str(login.WRONG) in text
         assert not Subscription.objects.exists()
     assert "whsec_" in late.post(f"{listed}add/", entered | {"password": GOOD}).content.decode()
     assert Subscription.objects.exists()
@@ -290,12 +290,12 @@ def test_a_secret_of_a_subscription_is_changed_only_after_the_password(main, lat
     row, listed = subscribe(main, "https://a.test/"), "/admin/crm_sync/subscription/"
     act = {"action": "rotate", "_selected_action": row.pk}
     first = late.post(listed, act).content.decode()
-    assert (ASKED in first, login.WRONG in first) == (True, False)
-    assert login.WRONG in late.post(listed, act | {"password": "wrong"}).content.decode()
+    assert (ASKED in first, str(login.WRONG) in first) == (True, False)
+    assert str(login.WRONG) in late.post(listed, act | {"password": "wrong"}).content.decode()
     assert Subscription.objects.get().secret == row.secret
     # Nor do messages go to another address before.
     other = {"address": "https://b.test/", "kinds": ["property.in_sync"]}
-    assert login.WRONG in late.post(f"{listed}{row.pk}/change/", other).content.decode()
+    assert str(login.WRONG) in late.post(f"{listed}{row.pk}/change/", other).content.decode()
     assert Subscription.objects.get().address == "https://a.test/"
     shown = late.post(listed, act | {"password": GOOD}).content.decode()
     assert str(Subscription.objects.get().secret) in shown
