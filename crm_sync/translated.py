@@ -7,7 +7,7 @@ How a language writes a moment stands in `config/formats/`.
 from datetime import date, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from django.utils.formats import date_format, get_format
+from django.utils.formats import date_format, get_format, number_format
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -35,3 +35,8 @@ def minute_in_words(at: datetime) -> str:
 def second_in_words(at: datetime) -> str:
     """Return a moment to the second in its own zone: "Thu 12 Mar 2026, 09:30:00 CET"."""
     return date_format(at, "DATETIME_FORMAT")
+
+
+def number(count: int) -> str:
+    """Return a number with its thousands apart: "26,000"."""
+    return number_format(count, force_grouping=True)

@@ -28,8 +28,9 @@ def catalogues(folder: Path) -> Path:
     for key in trans_real.DjangoTranslation("de", domain="django")._catalog.keys():  # noqa: SIM118
         text, plural = key if isinstance(key, tuple) else (key, None)
         context, _, text = text.rpartition("\x04")
-        if text and plural is None and made.get(text, context or None) is None:
-            made.add(text, longer(text), context=context or None)
+        forms = text if plural is None else (text, text)
+        if text and made.get(forms, context or None) is None:
+            made.add(forms, _each(forms), context=context or None)
     path = folder / CODE / "LC_MESSAGES" / "django.mo"
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:

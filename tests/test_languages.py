@@ -12,14 +12,21 @@ from django.utils import timezone
 from django.utils.translation import trans_real
 
 from orders.models import CalendarFeed, Order, PersonSettings
-from orders.models.statuses import AssignmentStatus
+from orders.models.statuses import AssignmentStatus, OrderStatus
 from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
 from tests.orders.admin_rows import make_assignment, make_order
 from tests.pseudo import CODE, catalogues, longer, untranslated
 
 CALENDAR = "/admin/orders/order/calendar/"
 WHOLE = ["/admin/orders/personsettings/mine/"]
-OF_ORDERS = [CALENDAR, f"{CALENDAR}?view=week", f"{CALENDAR}?view=list"]
+LIST = "/admin/orders/order/"
+OF_ORDERS = [
+    LIST,
+    f"{LIST}?what=open&whose=mine",
+    CALENDAR,
+    f"{CALENDAR}?view=week",
+    f"{CALENDAR}?view=list",
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def reader(db, settings, folder) -> Client:
 
 MONTHS = timedelta(days=90)  # so long ago that a moment is a day
 # Data and names, which no language changes.
-NAMES = ("CRM sync", "English", "user-0", "UTC", "Ground photo")
+NAMES = ("CRM sync", "English", "user-0", "UTC", "Ground photo", "Plan")
 
 
 @pytest.mark.parametrize("page", WHOLE)
@@ -65,6 +72,12 @@ def orders(reader) -> list[Order]:
             order, f"{number}", status=status, scheduled_at=now, photographer={"name": "1"}
         )
         made.append(order)
+    long_ago = {"scheduled_at": now - MONTHS, "products": ["PLAN"], "is_confirmed": False}
+    make_assignment(made[0], "10", **long_ago)
+    made[1].assignments.update(withdrawn_at=now)
+    for number, status in enumerate(OrderStatus.values):
+        who = {"user_platform_id": "1", "problem": "5", "is_confirmed": False}
+        make_order(main, f"1{number}", status=status, **who)
     return made
 
 

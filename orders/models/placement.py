@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
@@ -98,6 +99,8 @@ class Placement(DueModel):
     group = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
+        verbose_name = _("placement")
+        verbose_name_plural = _("placements")
         constraints = [
             no_half_lease("placement"),
             models.UniqueConstraint(

@@ -165,7 +165,7 @@ def test_a_view_whose_filter_is_gone_breaks_no_page(boss, query):
     opened_ = boss.get(f"{LIST}?view={view.pk}&{query}", follow=True)
     assert (opened_.status_code, len(shown(opened_))) == (200, 5)
     if opened_.redirect_chain:
-        assert said(opened_) == [list_views.GONE.format("Odd")]
+        assert said(opened_) == [list_views.GONE % {"name": "Odd"}]
         assert opened_.redirect_chain[-1][0] == f"{LIST}?view={view.pk}"
     act(boss, "delete", "", view=view.pk)
     assert counts(boss) == {}
@@ -180,7 +180,7 @@ def test_a_filter_for_which_a_person_lost_the_permission_breaks_no_page(boss):
     assert counts(client)["To order"] == "?"
     view = NamedView.objects.get()
     response = client.get(f"{LIST}?view={view.pk}&order=none", follow=True)
-    assert said(response) == [list_views.GONE.format("To order")]
+    assert said(response) == [list_views.GONE % {"name": "To order"}]
 
 
 # --- columns ---

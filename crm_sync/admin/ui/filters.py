@@ -6,9 +6,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import DropdownFilter, RangeNumericListFilter
 from crm_sync.security.access import own_workspaces
+from crm_sync.translated import Text
 
 OTHER = "other"
 
@@ -40,10 +42,10 @@ class ConditionFilter(DropdownFilter):
         conditions: value in the address → its name, and its condition.
     """
 
-    conditions: Mapping[str, tuple[str, Q]]
+    conditions: Mapping[str, tuple[Text, Q]]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, name) for value, (name, _) in self.conditions.items()]
+        return [(value, str(name)) for value, (name, __) in self.conditions.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         found = self.conditions.get(self.value() or "")
@@ -87,7 +89,7 @@ class WorkspaceFilter(DropdownFilter):
     Only slugs are loaded: Django's own filter would load the secrets (S5).
     """
 
-    title = "workspace"
+    title = _("workspace")
     parameter_name = "workspace"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

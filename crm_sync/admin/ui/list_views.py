@@ -13,6 +13,8 @@ from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import list_of
@@ -20,13 +22,14 @@ from crm_sync.admin.ui.kept_query import kept, opened
 from crm_sync.admin.ui.paginator import VIEW, NoRows, RowsOnce
 from crm_sync.models import NamedView
 from crm_sync.text import clean
+from crm_sync.translated import number
 
 MOST_VIEWS = 10  # of a person in one list: each is counted
 MOST_COUNTED = 1_000
 LONGEST_QUERY = 4_000  # characters
-GONE = (
-    "The view “{}” has a filter that this list does not have, or not for you, so all is shown."
-    " Choose filters and save them under its name, or delete it."
+GONE = _(
+    "The view “%(name)s” has a filter that this list does not have, or not for you, so all is"
+    " shown. Choose filters and save them under its name, or delete it."
 )
 
 
@@ -113,7 +116,7 @@ class ListViews(ModelAdmin):
             )
             for one in named
         ]
-        return [ViewTab("Whole list", here, not present.name), *tabs] if tabs else []
+        return [ViewTab(gettext("Whole list"), here, not present.name), *tabs] if tabs else []
 
     def _query_of(self, request: HttpRequest, view: NamedView) -> str:
         query = opened(view.query, self._numbered_columns(request, view))
@@ -134,7 +137,7 @@ class ListViews(ModelAdmin):
             found = pages.counted(MOST_COUNTED + 1)
         except (IncorrectLookupParameters, SuspiciousOperation, DataError):
             return "?"
-        return f"{MOST_COUNTED:,}+" if found > MOST_COUNTED else f"{found:,}"
+        return f"{number(MOST_COUNTED)}+" if found > MOST_COUNTED else number(found)
 
     # --- its page ---
     def views_page(self, request: HttpRequest) -> HttpResponse:
@@ -150,7 +153,7 @@ class ListViews(ModelAdmin):
         }
         act, query = acts.get(request.POST.get("act", "")), request.POST.get("query", "")
         if act is None or len(query) > LONGEST_QUERY:
-            messages.error(request, "Nothing was saved: this list cannot be a view.")
+            messages.error(request, gettext("Nothing was saved: this list cannot be a view."))
             return HttpResponseRedirect(list_of(self.opts.label_lower))
         back = act(request, self.present_view(request), QueryDict(query))
         return HttpResponseRedirect(f"{list_of(self.opts.label_lower)}{back}")
@@ -159,36 +162,43 @@ class ListViews(ModelAdmin):
         """Keep the list under a name, and its columns; replace only the view that is open."""
         name, names = _name(request), {one.name for one in self._views(request) if one.name}
         if not name:
-            messages.error(request, "A view needs a name.")
+            messages.error(request, gettext("A view needs a name."))
             return f"?{query.urlencode()}"
         if name in names - {present.name}:
-            text = f"You have a view “{name}” already. Open it to change it, or take another name."
-            messages.error(request, text)
+            text = gettext(
+                "You have a view “%(name)s” already. Open it to change it, or take another name."
+            )
+            messages.error(request, text % {"name": name})
             return f"?{query.urlencode()}"
         if name not in names and len(names) >= MOST_VIEWS:
-            text = f"You have {MOST_VIEWS} views of this list, which is the most. Delete one first."
-            messages.error(request, text)
+            text = gettext(
+                "You have %(count)s views of this list, which is the most. Delete one first."
+            )
+            messages.error(request, text % {"count": MOST_VIEWS})
             return f"?{query.urlencode()}"
         known = kept(query, self._numbered_columns(request, present))
         values = {"query": known, "hidden": present.hidden}
         mine = self._mine(request)
-        view, _ = NamedView.objects.update_or_create(**mine, name=name, defaults=values)
-        messages.success(request, f"Saved as “{name}”.")
+        view, __ = NamedView.objects.update_or_create(**mine, name=name, defaults=values)
+        messages.success(request, gettext("Saved as “%(name)s”.") % {"name": name})
         return self._query_of(request, view)
 
     def _rename(self, request: HttpRequest, present: NamedView, query: QueryDict) -> str:
         name, names = _name(request), {one.name for one in self._views(request)}
         if present.name and name and name not in names:
             NamedView.objects.filter(pk=present.pk).update(name=name)
-            messages.success(request, f"“{present.name}” is “{name}” now.")
+            text = gettext("“%(old)s” is “%(new)s” now.")
+            messages.success(request, text % {"old": present.name, "new": name})
         elif name != present.name:
-            messages.error(request, f"Nothing was renamed: “{name}” is no new name.")
+            text = gettext("Nothing was renamed: “%(name)s” is no new name.")
+            messages.error(request, text % {"name": name})
         return f"?{query.urlencode()}"
 
     def _delete(self, request: HttpRequest, present: NamedView, query: QueryDict) -> str:
         if present.name:
             NamedView.objects.filter(pk=present.pk).delete()
-            messages.success(request, f"The view “{present.name}” is deleted.")
+            text = gettext("The view “%(name)s” is deleted.")
+            messages.success(request, text % {"name": present.name})
         return ""
 
     def _choose_columns(self, request: HttpRequest, present: NamedView, query: QueryDict) -> str:
@@ -207,11 +217,11 @@ class ListViews(ModelAdmin):
         present = self.present_view(request)
         if not present.name or len(request.GET) < 2:
             return None
-        messages.warning(request, GONE.format(present.name))
+        messages.warning(request, GONE % {"name": present.name})
         return HttpResponseRedirect(f"{list_of(self.opts.label_lower)}?{VIEW}={present.pk}")
 
 
 def _name(request: HttpRequest) -> str:
     """Return the entered name as a column can store it."""
-    text, _ = clean(request.POST.get("name", ""))
+    text, __ = clean(request.POST.get("name", ""))
     return " ".join(str(text).split())[:60].strip()

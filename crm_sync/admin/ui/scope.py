@@ -19,6 +19,7 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.columns import column, of_workspace
 from crm_sync.admin.ui.list_views import ListViews
@@ -76,7 +77,7 @@ class ScopedAdmin(ListViews):
     class Media:
         js = ("crm_sync/follow.js",)
 
-    in_workspace = column("workspace", lambda row: row.workspace_slug)
+    in_workspace = column(_("workspace"), lambda row: row.workspace_slug)
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have."""
