@@ -7,7 +7,7 @@ How a language writes a moment stands in `config/formats/`.
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format, get_format, number_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -29,6 +29,11 @@ UNITS: tuple[tuple[int, Text], ...] = (
 def day_in_words(day: date) -> str:
     """Return a day as every page shows it: "Thu 12 Mar 2026"."""
     return date_format(day, "DATE_FORMAT")
+
+
+def day_alone(day: date) -> str:
+    """Return a day without its weekday: "12 Mar 2026"."""
+    return date_format(day, get_format("DATE_FORMAT").removeprefix("D "))
 
 
 def minute_in_words(at: datetime) -> str:

@@ -3,16 +3,21 @@
 A page is added here when its last text is translated; the others are English so far (decision 29).
 """
 
+from datetime import timedelta
+
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from django.utils.translation import trans_real
 
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.events import REQUIRED
-from orders.models import PersonSettings
-from tests.crm_sync.admin_pages import client_of, let_processes_run
+from orders.models import CalendarFeed, Order, PersonSettings
+from orders.models.statuses import AssignmentStatus, OrderStatus
+from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.orders.admin_rows import make_assignment, make_order
 from tests.pseudo import CODE, catalogues, longer, untranslated
 from tests.rows_of_pages import fill
 
@@ -34,6 +39,15 @@ OF_ONE = [
     ("crm_sync.workspace", WORKSPACES, "gaps/"),
     ("crm_sync.workspace", WORKSPACES, "pause/"),
 ]
+CALENDAR = "/admin/orders/order/calendar/"
+LIST = "/admin/orders/order/"
+OF_ORDERS = [
+    LIST,
+    f"{LIST}?what=open&whose=mine",
+    CALENDAR,
+    f"{CALENDAR}?view=week",
+    f"{CALENDAR}?view=list",
+]
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +68,14 @@ def reader(db, settings, folder) -> Client:
     trans_real._translations.clear()
 
 
+MONTHS = timedelta(days=90)  # so long ago that a moment is a day
 EFFECTS = ("unknown event None",)  # what a worker stores, which is English so far
 # Data and names, which no language changes.
 NAMES = (
     *("CRM sync", "English", "user-0", "https://platform.test", "UTC", "http://127.0.0.1:8000"),
     *(*REQUIRED, "POST", "HEADER", "X-API-Key", "true"),
     *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
+    *("Ground photo", "Plan"),
 )
 
 
@@ -111,6 +127,34 @@ def test_each_text_of_a_replay_is_translated(reader):
     keys = list(ReceivedEvent.objects.values_list("pk", flat=True))
     shown = reader.post(EVENTS, {"action": "replay", "_selected_action": keys}).content.decode()
     assert untranslated(shown, (*NAMES, *EFFECTS)) == []
+
+
+@pytest.fixture
+def orders(reader) -> list[Order]:
+    """Return orders with all that their pages can show; the words of people are digits."""
+    now, person = timezone.now(), User.objects.get()
+    CalendarFeed.objects.create(person=person, digest="1", created_at=now - MONTHS)
+    main, made = make_workspace("1"), []
+    for number, status in enumerate(AssignmentStatus.values):
+        order = make_order(main, f"{number}", object_reference_id=f"{number}")
+        make_assignment(
+            order, f"{number}", status=status, scheduled_at=now, photographer={"name": "1"}
+        )
+        made.append(order)
+    long_ago = {"scheduled_at": now - MONTHS, "products": ["PLAN"], "is_confirmed": False}
+    make_assignment(made[0], "10", **long_ago)
+    made[1].assignments.update(withdrawn_at=now)
+    for number, status in enumerate(OrderStatus.values):
+        who = {"user_platform_id": "1", "problem": "5", "is_confirmed": False}
+        make_order(main, f"1{number}", status=status, **who)
+    return made
+
+
+@pytest.mark.parametrize("page", OF_ORDERS)
+def test_each_text_about_orders_is_translated(reader, orders, page):
+    response = reader.get(page)
+    assert response.status_code == 200
+    assert untranslated(response.content.decode(), NAMES) == []
 
 
 def test_a_text_that_is_not_translated_is_named():

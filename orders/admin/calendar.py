@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_time, page_at
@@ -21,7 +22,7 @@ from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
-from crm_sync.translated import day_in_words
+from crm_sync.translated import Text, day_in_words
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments
@@ -31,6 +32,7 @@ from orders.mirror.agent_lists import beginning
 from orders.models import CalendarFeed
 from orders.models.statuses import AssignmentStatus, shown
 
+VIEW_NAMES: dict[str, Text] = {"month": _("Month"), "week": _("Week"), "list": _("List")}
 SHOWN = 4  # appointments per day in the month view. The week view shows the others.
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 1, 1)
 
@@ -52,10 +54,10 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
     )
     chosen = [one for one in every if who in ("", one.photographer_name)]
     context = {
-        **titled("Calendar"),
+        **titled(_("Calendar")),
         "period": shown_days,
         "view": view,
-        "views": [(name.capitalize(), _at(request, view=name), name == view) for name in VIEWS],
+        "views": [(VIEW_NAMES[name], _at(request, view=name), name == view) for name in VIEWS],
         "before": _at(request, on=shown_days.before),
         "after": _at(request, on=shown_days.after),
         "today": _at(request, on=""),
@@ -83,10 +85,11 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     if request.POST.get("do") == "revoke":
         if feed.revoke(person):
-            messages.success(request, "The address leads nowhere any more.")
+            messages.success(request, _("The address leads nowhere any more."))
         return HttpResponseRedirect(back)
     if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
-        messages.error(request, f"{login.WRONG} The address is as it was.")
+        kept = _("The address is as it was.")
+        messages.error(request, f"{login.WRONG} {kept}")
         return HttpResponseRedirect(back)
     only_mine = request.POST.get("only_mine") == "on"
     address = feed.renew(person, only_mine=only_mine, now=timezone.now())
@@ -94,12 +97,14 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
     return secret_page(
         orders,
         request,
-        title="Your calendar address",
-        text="Subscribe to it in your calendar program. An address from before leads nowhere any"
-        " more. Anyone with this link can read the appointments.",
+        title=_("Your calendar address"),
+        text=_(
+            "Subscribe to it in your calendar program. An address from before leads nowhere any"
+            " more. Anyone with this link can read the appointments."
+        ),
         secret=address,
         back=back,
-        links=[("Open in my calendar", to_subscribe)],
+        links=[(_("Open in my calendar"), to_subscribe)],
         picture=qr_code(to_subscribe),
     )
 
@@ -170,25 +175,27 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
 
     workspace_path = None
     empty = Empty(
-        "Nobody has a calendar address",
-        "Whoever may see orders can make one on the page of the calendar.",
+        _("Nobody has a calendar address"),
+        _("Whoever may see orders can make one on the page of the calendar."),
     )
     list_display = ("who", "range_", "made")
     list_display_links = None
     search_fields = ("person__username",)
-    search_help_text = "Account"
+    search_help_text = _("Account")
     ordering = ("person__username",)
     annotations = {"username": F("person__username")}
     actions = ("revoke",)
 
-    who = column("account", lambda row: row.username, "person__username")
-    range_ = column("shows", lambda row: "Only own orders" if row.only_mine else "All orders")
-    made = moment_column("made", "created_at")
+    who = column(_("account"), lambda row: row.username, "person__username")
+    range_ = column(
+        _("shows"), lambda row: _("Only own orders") if row.only_mine else _("All orders")
+    )
+    made = moment_column(_("made"), "created_at")
 
-    @action(description="Revoke", permissions=["act"])
+    @action(description=_("Revoke"), permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[CalendarFeed]) -> None:
         """Revoke the chosen addresses (POST only)."""
         self.note(request, queryset, "Revoked.")
         count = queryset.count()
         CalendarFeed.objects.filter(pk__in=[row.pk for row in queryset]).delete()
-        messages.success(request, f"Revoked: {count}.")
+        messages.success(request, _("Revoked: %(count)s.") % {"count": count})

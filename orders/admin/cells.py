@@ -6,8 +6,11 @@ from dataclasses import replace
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, link, page_at, shortened, two_lines
+from crm_sync.translated import Text
 from orders.models import Assignment, Order, Placement
 from orders.models.platform_user import Who
 from orders.models.statuses import AssignmentStatus, OrderStatus
@@ -40,8 +43,9 @@ PLACEMENT_TONES: dict[str, str] = {
     Placement.State.UNCERTAIN: "warning",
     Placement.State.FAILED: "danger",
 }
-TOLD_ALONE = "A callback reported this. The next read of the platform confirms or corrects it."
+TOLD_ALONE = _("A callback reported this. The next read of the platform confirms or corrects it.")
 LONGEST_NAME = 28  # characters of a name in a list
+NOTES: dict[str, Text] = {"gone": _("Gone"), "not known here": _("Not known here")}
 NOTE_TONES = {"gone": "warning", "not known here": "muted"}
 
 
@@ -57,7 +61,7 @@ def assignment_badge(assignment: Assignment, name: str = "") -> SafeString:
         name: that of the assignment, in a place that does not say it beside the badge.
     """
     if assignment.withdrawn_at is not None:
-        return badge(_named(name, "Withdrawn"), "danger")
+        return badge(_named(name, gettext("Withdrawn")), "danger")
     return _status_badge(assignment, ASSIGNMENT_TONES, name)
 
 
@@ -67,8 +71,8 @@ def _status_badge(row: Order | Assignment, tones: Mapping[str, str], name: str =
         return badge(text, tone)
     return format_html(
         '<span class="cs-badge cs-told cs-{}" title="{}">{}'
-        ' <span class="cs-light">not confirmed</span></span>',
-        *(tone, TOLD_ALONE, text),
+        ' <span class="cs-light">{}</span></span>',
+        *(tone, TOLD_ALONE, text, _("not confirmed")),
     )
 
 
@@ -96,12 +100,14 @@ def assignment_names(assignments: Iterable[Assignment]) -> dict[int, str]:
     Assignments with the same products are numbered.
     """
     rows = sorted(assignments, key=lambda one: one.pk)
-    plain = {one.pk: ", ".join(map(worded, one.products)) or "Assignment" for one in rows}
+    plain = {one.pk: ", ".join(map(worded, one.products)) or gettext("Assignment") for one in rows}
     twins, seen = Counter(plain.values()), Counter[str]()
     names = {}
     for key, name in plain.items():
         seen[name] += 1
-        names[key] = f"{name} ({seen[name]} of {twins[name]})" if twins[name] > 1 else name
+        numbered = {"name": name, "number": seen[name], "count": twins[name]}
+        is_alone = twins[name] == 1
+        names[key] = name if is_alone else gettext("%(name)s (%(number)s of %(count)s)") % numbered
     return names
 
 
@@ -111,7 +117,7 @@ def who_fact(who: Who) -> SafeString | str:
         return EMPTY
     address = page_at("orders.platformuser", who.pk)
     name = link(address, replace(who, note=""))
-    note = badge(who.note.capitalize(), NOTE_TONES[who.note]) if who.note else ""
+    note = badge(NOTES[who.note], NOTE_TONES[who.note]) if who.note else ""
     return format_html("{} {}", name, note) if note else name
 
 
@@ -119,7 +125,7 @@ def who_lines(who: Who) -> SafeString | str:
     """Name a user of the platform in a list."""
     if not who.key:
         return EMPTY
-    quiet = who.note.capitalize() or (who.key if who.name else "")
+    quiet = NOTES.get(who.note) or (who.key if who.name else "")
     return two_lines(shortened(who.name or who.key, LONGEST_NAME), quiet)
 
 

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
@@ -37,10 +38,11 @@ class CancelForm(forms.Form):
     """The acting user and the reason."""
 
     reason = forms.CharField(
+        label=_("Reason"),
         required=False,
         max_length=LONGEST_REASON,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text="May stay empty. It goes to the platform.",
+        help_text=_("May stay empty. It goes to the platform."),
     )
 
     field_order: tuple[str, ...] = ("user", "reason")
@@ -73,12 +75,12 @@ class RescheduleForm(CancelForm):
     """The same, plus the assignment and the proposed time."""
 
     assignment = forms.ChoiceField(
-        label="What", required=False, widget=UnfoldAdminSelectWidget, choices=()
+        label=_("What"), required=False, widget=UnfoldAdminSelectWidget, choices=()
     )
     proposed_at = forms.DateTimeField(
         required=False,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
-        help_text="May stay empty. The platform may arrange another one.",
+        help_text=_("May stay empty. The platform may arrange another one."),
     )
     # The zone in which the time was typed. The person may change zones before confirming.
     zone = forms.ChoiceField(required=False, widget=forms.HiddenInput, choices=())
@@ -89,7 +91,7 @@ class RescheduleForm(CancelForm):
         self.names = assignment_names(order.assignments.all())
         movable = [(one.platform_id, self.names[one.pk]) for one in movable_assignments(order)]
         every = (
-            [("", f"All assignments that can be moved ({len(movable)})")]
+            [("", _("All assignments that can be moved (%(count)s)") % {"count": len(movable)})]
             if len(movable) != 1
             else []
         )
@@ -99,7 +101,7 @@ class RescheduleForm(CancelForm):
         self.zone_name = named if named in time_zones() else here
         self.fields["zone"].choices = [(self.zone_name, "")]  # type: ignore[attr-defined]
         self.fields["zone"].initial = here
-        self.fields["proposed_at"].label = f"Proposed time ({self.zone_name})"
+        self.fields["proposed_at"].label = _("Proposed time (%(zone)s)") % {"zone": self.zone_name}
 
     def full_clean(self) -> None:
         """Read the time in the zone in which it was typed."""
@@ -110,7 +112,7 @@ class RescheduleForm(CancelForm):
         """Refuse a time in the past, which is a mistake."""
         at: datetime | None = self.cleaned_data["proposed_at"]
         if at is not None and at <= self.now:
-            raise ValidationError("This time is over already.")
+            raise ValidationError(_("This time is over already."))
         return at
 
     def wishes(self) -> dict[str, Any]:
@@ -136,4 +138,4 @@ def said(error: RejectedError) -> str:
 def _sentence(words: str) -> str:
     """Return the platform's message as a sentence."""
     text = words.strip().rstrip(".")
-    return f"The platform says: {text}."
+    return _("The platform says: %(words)s.") % {"words": text}

@@ -11,6 +11,8 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import local_time, page_of
 from crm_sync.admin.ui.page import page
@@ -19,6 +21,7 @@ from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import capitalized
+from crm_sync.translated import Text
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order
 from orders.models.statuses import ORDER_TERMINAL, OrderStatus, may_cancel
@@ -37,6 +40,7 @@ class OrderAction:
     Attributes:
         body: reads the users of the platform and returns the body of the request.
         send: sends it, once.
+        title: the name of the call, in English.
         means: explains the consequences to the person who decides.
     """
 
@@ -44,9 +48,10 @@ class OrderAction:
     body: Callable[..., dict[str, Any]]
     send: Callable[..., Order]
     title: str
-    link: str
-    button: str
-    means: str
+    heading: Text
+    link: Text
+    button: Text
+    means: Text
     tone: str = ""
 
 
@@ -56,18 +61,20 @@ CHANGES: dict[str, OrderAction] = {
         changes.reschedule_body,
         changes.reschedule,
         "Reschedule",
-        "Reschedule…",
-        "Ask for another appointment",
-        "The photographer and the appointment are released and arranged again.",
+        _("Reschedule order %(order)s"),
+        _("Reschedule…"),
+        _("Ask for another appointment"),
+        _("The photographer and the appointment are released and arranged again."),
     ),
     Kind.CANCEL: OrderAction(
         CancelForm,
         changes.cancel_body,
         changes.cancel,
         "Cancel",
-        "Cancel the order…",
-        "Cancel the order",
-        "The order ends with all of its assignments. Nobody can take that back.",
+        _("Cancel order %(order)s"),
+        _("Cancel the order…"),
+        _("Cancel the order"),
+        _("The order ends with all of its assignments. Nobody can take that back."),
         "cs-danger",
     ),
 }
@@ -99,7 +106,7 @@ def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) 
         raise Http404
     step, token = request.POST.get("step", ""), _token(request.POST.get("token", ""))
     if token is not None and ChangeRequest.objects.filter(token=token).exists():
-        messages.info(request, "This was sent before, and only once.")
+        messages.info(request, _("This was sent before, and only once."))
         return HttpResponseRedirect(page_of(order))
     if kind not in offered(order):
         messages.warning(request, _not_offered(order, kind))
@@ -131,13 +138,14 @@ def _token(text: str) -> UUID | None:
 
 def _not_offered(order: Order, kind: str) -> str:
     if order.status in ORDER_TERMINAL or kind == Kind.CANCEL:
-        return f"The order is {order.status_shown.lower()}: it cannot be changed any more."
-    return "None of its assignments can be rescheduled as they stand now."
+        shown = {"status": order.status_shown.lower()}
+        return _("The order is %(status)s: it cannot be changed any more.") % shown
+    return gettext("None of its assignments can be rescheduled as they stand now.")
 
 
 def _shared(order: Order, form: CancelForm, change: OrderAction) -> dict[str, Any]:
     return {
-        "title": f"{change.title} order {order.platform_id}",
+        "title": change.heading % {"order": order.platform_id},
         "order": order,
         "form": form,
         "change": change,
@@ -164,27 +172,29 @@ def _confirm(
     return page(admin, request, "orders/change_confirm.html", context, row=order)
 
 
-def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[str, object]]:
+def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[Text, object]]:
     order, chosen = form.order, form.cleaned_data
-    facts: list[tuple[str, object]] = [
-        ("Order", order.platform_id),
-        ("Property", order.object_reference_id or "Not known"),
-        ("In the name of", str(who_acts(order.workspace_id, body))),
+    facts: list[tuple[Text, object]] = [
+        (_("Order"), order.platform_id),
+        (_("Property"), order.object_reference_id or _("Not known")),
+        (_("In the name of"), str(who_acts(order.workspace_id, body))),
     ]
     if isinstance(form, RescheduleForm):
         wanted = chosen["assignment"]
         moved = [one for one in movable_assignments(order) if wanted in ("", one.platform_id)]
         now_at = [
-            f"{form.names[one.pk]}, now "
-            + (local_time(one.scheduled_at) if one.scheduled_at else "without an appointment")
+            _("%(name)s, now %(at)s")
+            % {"name": form.names[one.pk], "at": local_time(one.scheduled_at)}
+            if one.scheduled_at
+            else _("%(name)s, now without an appointment") % {"name": form.names[one.pk]}
             for one in moved
         ]
         at = chosen["proposed_at"]
         facts[2:2] = [
-            ("What", "; ".join(now_at)),
-            ("Proposed time", local_time(at) if at else "None: whenever it suits"),
+            (_("What"), "; ".join(now_at)),
+            (_("Proposed time"), local_time(at) if at else _("None: whenever it suits")),
         ]
-    return [*facts, ("Reason", chosen["reason"] or "None")]
+    return [*facts, (_("Reason"), chosen["reason"] or pgettext("reason", "None"))]
 
 
 def _send(
@@ -196,12 +206,12 @@ def _send(
     try:
         done = _asked(form, lambda: change.send(order, **wishes))
     except AlreadySent:
-        messages.info(request, "This was sent before, and only once.")
+        messages.info(request, _("This was sent before, and only once."))
     except OutcomeUnknown as error:
         messages.warning(request, f"{UNKNOWN} ({error.__cause__})")
     except RejectedError as error:
-        text = f"The platform did not allow it: {said(error)}. The order is read again."
-        messages.error(request, text)
+        text = _("The platform did not allow it: %(words)s. The order is read again.")
+        messages.error(request, text % {"words": said(error)})
     else:
         if done is None:
             return None
@@ -210,7 +220,7 @@ def _send(
     return HttpResponseRedirect(page_of(order))
 
 
-UNKNOWN = (
+UNKNOWN = _(
     "The platform gave no clear answer, so it is not known whether this was done. The order is read"
     " again now, and this page shows how it stands then. Do not send it a second time before that."
 )
@@ -218,10 +228,10 @@ UNKNOWN = (
 
 def _success(order: Order, change: OrderAction) -> str:
     if change is CHANGES[Kind.RESCHEDULE]:
-        return "The platform was asked for another appointment."
+        return gettext("The platform was asked for another appointment.")
     if order.status == OrderStatus.CANCELLED:
-        return "The order is cancelled."
-    return "The platform was asked to cancel the order, which is read again now."
+        return gettext("The order is cancelled.")
+    return gettext("The platform was asked to cancel the order, which is read again now.")
 
 
 def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
@@ -242,5 +252,6 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
     except NotFoundError as error:
         form.add_error(None, f"{explain(error, is_repeated=False)}")
     except SyncError as error:
-        form.add_error(None, f"Nothing was changed. {explain(error, is_repeated=False)}")
+        unchanged = _("Nothing was changed.")
+        form.add_error(None, f"{unchanged} {explain(error, is_repeated=False)}")
     return None

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
@@ -49,9 +50,11 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     """All known orders, including orders that others placed."""
 
     empty = Empty(
-        "No order is known yet",
-        "Choose Order… here or on a property. Orders of others appear here too: the platform's"
-        " callbacks announce them.",
+        _("No order is known yet"),
+        _(
+            "Choose Order… here or on a property. Orders of others appear here too: the platform's"
+            " callbacks announce them."
+        ),
     )
     change_form_template = "orders/order.html"
     list_display = ("name", "property_", "who", "status_", "work", "appointment", "last_event")
@@ -61,7 +64,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         *("platform_id", "object_reference_id", "real_estate_property__title"),
         *("user__name", "user__user_reference_id"),
     )
-    search_help_text = "Order, address, reference or who ordered"
+    search_help_text = _("Order, address, reference or who ordered")
     ordering = ("-created_at", "-pk")
     actions = ("read_again",)
 
@@ -114,28 +117,28 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         return response
 
     name = column(
-        "order",
+        _("order"),
         lambda row: two_lines(row.platform_id, row.object_reference_id),
         "platform_id",
     )
 
-    @display(description="property", ordering="title")
+    @display(description=_("property"), ordering="title")
     def property_(self, order: Any) -> SafeString | str:
         """Show address and title once we know the property."""
         if order.real_estate_property_id is None:
-            return badge("Not ours")
-        texts = [text for text in (one_line(order.address), order.title) if text] or ["No title"]
+            return badge(_("Not ours"))
+        texts = [text for text in (one_line(order.address), order.title) if text] or [_("No title")]
         return two_lines(*(shortened(text, 40) for text in texts))
 
-    who = column("ordered by", lambda row: who_lines(row.who), "user__name")
+    who = column(_("ordered by"), lambda row: who_lines(row.who), "user__name")
 
-    @display(description="status", ordering="status")
+    @display(description=_("status"), ordering="status")
     def status_(self, order: Order) -> SafeString:
         """Show the status, and a badge if the order has a problem."""
-        trouble = [badge("Problem", "danger")] if order.problem else []
+        trouble = [badge(_("Problem"), "danger")] if order.problem else []
         return _row([order_badge(order), *trouble])
 
-    @display(description="assignments")
+    @display(description=_("assignments"))
     def work(self, order: Order) -> SafeString | str:
         """Show what each assignment is of, its status, and below them the sum, as far as known."""
         names = assignment_names(order.assignments.all())
@@ -145,7 +148,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         shown = [*badges[:MOST_BADGES], *rest, *_sum(order.wished)]  # type: ignore[attr-defined]
         return _row(shown) if shown else EMPTY
 
-    @display(description="appointment")
+    @display(description=_("appointment"))
     def appointment(self, order: Order) -> SafeString | str:
         """Show the earliest appointment of an assignment that has not ended or been withdrawn.
 
@@ -160,12 +163,12 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             return EMPTY
         at, now = min(moments), timezone.now()
         there = timezone.localtime(at)
-        since = badge("Past, not done", "warning") if at < now else moment(at, now)
+        since = badge(_("Past, not done"), "warning") if at < now else moment(at, now)
         return two_lines(unbroken(f"{day_in_words(there)}, {there:%H:%M}"), since)
 
-    last_event = moment_column("last event", "last_event_at")  # by the platform's clock
+    last_event = moment_column(_("last event"), "last_event_at")  # by the platform's clock
 
-    @action(description="Refresh from the platform", permissions=["act"])
+    @action(description=_("Refresh from the platform"), permissions=["act"])
     def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Make the orders and their materials due for a read from the platform (POST only)."""
         chosen, now = queryset.order_by(), timezone.now()

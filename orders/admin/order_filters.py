@@ -10,10 +10,13 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter
 from crm_sync.security.access import within
+from crm_sync.translated import Text
 from orders.mirror import agent_lists
 from orders.models import Order, PlatformUser
 from orders.models.statuses import OrderStatus
@@ -21,18 +24,18 @@ from orders.people.overview import orders_new_to
 
 ME = "me"
 KEY = re.compile(r"[0-9]{1,18}\Z")
-ALL = ("", "All")
-LISTS = (
-    ("action", "Needs action"),
-    ("week", "Appointment this week"),
-    ("overdue", "Overdue"),
-    ("new", "Delivered, not looked at"),
+ALL: tuple[str, Text] = ("", pgettext_lazy("orders", "All"))
+LISTS: tuple[tuple[str, Text], ...] = (
+    ("action", _("Needs action")),
+    ("week", _("Appointment this week")),
+    ("overdue", _("Overdue")),
+    ("new", _("Delivered, not looked at")),
 )
-FURTHER = (
-    ("news", "New since my last visit"),
-    ("open", "Open"),
-    ("problem", "With a problem"),
-    ("delivered", "With materials"),
+FURTHER: tuple[tuple[str, Text], ...] = (
+    ("news", _("New since my last visit")),
+    ("open", pgettext_lazy("orders", "Open")),
+    ("problem", _("With a problem")),
+    ("delivered", _("With materials")),
 )
 CONDITIONS: dict[str, Callable[[User, date], Q]] = {
     "action": lambda person, today: agent_lists.needs_action(),
@@ -50,18 +53,19 @@ CONDITIONS: dict[str, Callable[[User, date], Q]] = {
 class StatusFilter(ValueFilter):
     """By status. The column has no choices, since an unknown status is stored unchanged (A28)."""
 
-    title = parameter_name = column = "status"
+    title = _("status")
+    parameter_name = column = "status"
     known = OrderStatus.values
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         known = [(value, str(name)) for value, name in OrderStatus.choices]
-        return [*known, (OTHER, "Any other")]
+        return [*known, (OTHER, str(_("Any other")))]
 
 
 class UserFilter(DropdownFilter):
     """By the user of the platform who ordered. A link selects the user."""
 
-    title = "ordered by"
+    title = _("ordered by")
     parameter_name = "by"
     user: PlatformUser | None = None
 
@@ -71,7 +75,7 @@ class UserFilter(DropdownFilter):
             return []
         mine = within(request.user, PlatformUser.objects.all())
         self.user = mine.filter(pk=chosen).first() if KEY.match(chosen) else None
-        return [(chosen, str(self.user or "Nobody whom we know"))]
+        return [(chosen, str(self.user or _("Nobody whom we know")))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.value():
@@ -87,7 +91,7 @@ class OrderedByFilter(UserFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         is_tied = PlatformUser.objects.filter(account=request.user.pk).exists()
-        found = [(ME, "Me")] if is_tied or self.value() == ME else []
+        found = [(ME, str(_("Me")))] if is_tied or self.value() == ME else []
         named = [] if self.value() == ME else super().lookups(request, model_admin)
         return [*found, *named]
 
@@ -100,11 +104,11 @@ class OrderedByFilter(UserFilter):
 class WhatFilter(DropdownFilter):
     """By one of the lists, such as orders that need action."""
 
-    title = "what"
+    title = _("what")
     parameter_name = "what"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*LISTS, *FURTHER]
+        return [(value, str(name)) for value, name in (*LISTS, *FURTHER)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         condition = CONDITIONS.get(self.value() or "")
@@ -116,11 +120,11 @@ class WhatFilter(DropdownFilter):
 class WhoseFilter(DropdownFilter):
     """By whether the order is one's own."""
 
-    title = "whose"
+    title = _("whose")
     parameter_name = "whose"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("mine", "Mine")]
+        return [("mine", str(pgettext_lazy("orders", "Mine")))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         if self.value() != "mine":
@@ -132,7 +136,7 @@ class WhoseFilter(DropdownFilter):
 class ListTab:
     """A tab that opens a list, or the switch that narrows every list."""
 
-    title: str
+    title: Text
     address: str
     is_on: bool
 
@@ -144,7 +148,8 @@ def tabs(request: HttpRequest) -> tuple[list[ListTab], ListTab]:
         ListTab(title, _with(request, "what", key), key == here) for key, title in (ALL, *LISTS)
     ]
     is_mine = request.GET.get("whose") == "mine"
-    return found, ListTab("Only mine", _with(request, "whose", "" if is_mine else "mine"), is_mine)
+    switch = _with(request, "whose", "" if is_mine else "mine")
+    return found, ListTab(pgettext_lazy("orders", "Only mine"), switch, is_mine)
 
 
 def _with(request: HttpRequest, name: str, value: str) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import (
     UnfoldAdminSelect2Widget,
@@ -18,7 +19,7 @@ class UserField(forms.ChoiceField):
     """A user of the workspace, by id. A reference from the previous step is accepted, too."""
 
     def __init__(self, users: list[PlatformUser], **kwargs: Any) -> None:
-        choices = [("", "Choose"), *((one.platform_id, str(one)) for one in users)]
+        choices = [("", _("Choose")), *((one.platform_id, str(one)) for one in users)]
         super().__init__(choices=choices, **kwargs)
         self.ids = {one.user_reference_id: one.platform_id for one in users}
 
@@ -39,16 +40,16 @@ def user_field(workspace_id: int, *, initial: str) -> forms.Field:
     users = list(known)
     if not users:
         return forms.CharField(
-            label="Order as",
+            label=_("Order as"),
             initial=initial,
             max_length=255,
             widget=UnfoldAdminTextInputWidget,
-            help_text="The platform does it in the name of this user: an id or a reference.",
+            help_text=_("The platform does it in the name of this user: an id or a reference."),
         )
     return UserField(
         users,
-        label="Order as",
+        label=_("Order as"),
         initial=initial,
         widget=UnfoldAdminSelectWidget if len(users) <= FEW else UnfoldAdminSelect2Widget,
-        help_text="The platform does it in the name of this user.",
+        help_text=_("The platform does it in the name of this user."),
     )

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import DateTimeField, F, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
+from django.utils.translation import gettext as _
 
 from crm_sync.security.access import within
 from orders.mirror import agent_lists
@@ -50,7 +51,8 @@ class Appointment:
     @property
     def where(self) -> str:
         """The address of the property, or what else names it, or the order."""
-        return one_line(self.address) or self.title or self.reference or f"Order {self.order}"
+        named = one_line(self.address) or self.title or self.reference
+        return named or _("Order %(order)s") % {"order": self.order}
 
 
 def appointments(

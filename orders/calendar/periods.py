@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from crm_sync.translated import day_alone
+
 WEEK = timedelta(days=7)
 LIST = timedelta(days=30)
 VIEWS = ("month", "week", "list")
@@ -36,19 +41,16 @@ def period(view: str, on: date) -> Period:
     """Return the month, the week from Monday, or the thirty days from a day on."""
     if view == "list":
         end = on + LIST
-        return Period(on, end, f"From {_named(on)}", on - LIST, end)
+        return Period(on, end, _("From %(day)s") % {"day": day_alone(on)}, on - LIST, end)
     monday = on - timedelta(days=on.weekday())
     if view == "week":
         sunday = monday + WEEK - timedelta(days=1)
-        title = f"{_named(monday)} to {_named(sunday)}"
+        shown = {"first": day_alone(monday), "last": day_alone(sunday)}
+        title = _("%(first)s to %(last)s") % shown
         return Period(monday, monday + WEEK, title, monday - WEEK, monday + WEEK)
     first = on.replace(day=1)
     following = (first + timedelta(days=31)).replace(day=1)
     begins = first - timedelta(days=first.weekday())
     ends = following + timedelta(days=-following.weekday() % 7)
     before = first - timedelta(days=1)
-    return Period(begins, ends, f"{first:%B %Y}", before, following, first.month)
-
-
-def _named(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"
+    return Period(begins, ends, date_format(first, "F Y"), before, following, first.month)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
@@ -62,6 +63,8 @@ class Order(MirroredModel):
     read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("order")
+        verbose_name_plural = _("orders")
         constraints = [
             models.UniqueConstraint(fields=["workspace", "platform_id"], name="one_order_per_id"),
             no_half_lease("order"),

@@ -99,6 +99,8 @@ class Placement(DueModel):
     group = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
+        verbose_name = _("placement")
+        verbose_name_plural = _("placements")
         constraints = [
             no_half_lease("placement"),
             models.UniqueConstraint(

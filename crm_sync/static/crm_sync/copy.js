@@ -8,11 +8,11 @@
     const status = document.querySelector("[data-copied]");
     try {
       await navigator.clipboard.writeText(element.textContent);
-      status.textContent = "Copied.";
+      status.textContent = status.dataset.copied;
     } catch {
       // Over http, or if the person does not allow it, there is no clipboard.
       select(element);
-      status.textContent = "Marked: copy it with the keyboard.";
+      status.textContent = status.dataset.marked;
     }
   };
 

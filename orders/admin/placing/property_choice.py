@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
 from crm_sync.admin.ui.page import page
@@ -57,7 +58,7 @@ class StartsOrders:
 
     actions_list = ("start",)
 
-    @action(description="Order…", permissions=["order"])
+    @action(description=_("Order…"), permissions=["order"])
     def start(self, request: HttpRequest) -> HttpResponse:
         """Redirect to the choice of the property."""
         return HttpResponseRedirect(reverse("admin:orders_placement_start"))
