@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Group
 from django.urls import reverse
 from django.utils import timezone
 
@@ -241,3 +242,10 @@ def test_a_page_about_many_rows_leads_back_to_their_list():
     text = client_of(superuser=True).get("/admin/properties/property/changes/").text
     expected = ["/admin/properties/property/"]
     assert re.findall(r'<a href="([^"]*)" [^>]*title="Go back"', text) == expected
+
+
+@pytest.mark.parametrize("page", ["change", "history", "delete"])
+def test_a_page_of_django_about_one_row_leads_back_to_its_list(page):
+    group = Group.objects.create(name="A")
+    text = client_of(superuser=True).get(f"/admin/auth/group/{group.pk}/{page}/").text
+    assert re.findall(r'<a href="([^"]*)" [^>]*title="Go back"', text) == ["/admin/auth/group/"]
