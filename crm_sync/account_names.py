@@ -11,12 +11,12 @@ def name_of(account: AbstractBaseUser) -> str:
     return full or account.get_username()
 
 
-def name_by(relation: str) -> Coalesce:
+def name_by(relation: str = "") -> Coalesce:
     """Return `name_of` as an annotation; null without an account.
 
     Args:
-        relation: the field that refers to the account ("created_by").
+        relation: the field that refers to the account ("created_by"), "" for an account itself.
     """
-    parts = (F(f"{relation}__first_name"), Value(" "), F(f"{relation}__last_name"))
-    full = NullIf(Trim(Concat(*parts)), Value(""))
-    return Coalesce(full, F(f"{relation}__username"))
+    of = f"{relation}__" if relation else ""
+    parts = (F(f"{of}first_name"), Value(" "), F(f"{of}last_name"))
+    return Coalesce(NullIf(Trim(Concat(*parts)), Value("")), F(f"{of}username"))

@@ -22,6 +22,7 @@ from properties.models import Batch
 def test_a_row_and_a_query_name_an_account_alike(first, last, expected):
     account = User.objects.create(username="zoe", first_name=first, last_name=last)
     assert name_of(account) == expected
+    assert User.objects.annotate(name=name_by()).get().name == expected
     Batch.objects.create(confirmed_by=account, confirmed_at=timezone.now())
     assert Batch.objects.annotate(name=name_by("confirmed_by")).get().name == expected
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from crm_sync.account_names import name_of
@@ -14,7 +13,7 @@ from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time
 from crm_sync.text import counted
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
-from properties.admin.property.all_changes import address_of
+from properties.admin.property.all_changes import address_of, undo_page
 from properties.admin.property.match_page import match_address
 from properties.domain.change_selection import ChangeSelection
 from properties.domain.headline import headline
@@ -93,7 +92,7 @@ def import_page(
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
         "take_back": undo if may_act and has_changes and not is_back else "",
-        "taken_back": [(_undo_sentence(job), _page_of(job), str(job)) for job in undone],
+        "taken_back": [(_undo_sentence(job), undo_page(job.pk), str(job)) for job in undone],
         "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": "What was done" if row.released_at else "What would be done",
@@ -113,10 +112,6 @@ def _undone(row: Import) -> list[Undo]:
     whole = ChangeSelection(cause=Cause.IMPORT.of(row.pk)).within(row.workspace_id)
     jobs = Undo.objects.filter(workspace=row.workspace_id, chosen=whole.to_json())
     return list(jobs.select_related("requested_by").order_by("-pk"))
-
-
-def _page_of(job: Undo) -> str:
-    return reverse("admin:properties_property_undone", args=[job.pk])
 
 
 def _undo_sentence(job: Undo) -> str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
 
-from crm_sync.account_names import name_of
+from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, two_lines
 from crm_sync.admin.ui.page import page
@@ -163,6 +163,11 @@ def _note(change: Change) -> str:
     return "" if change.origin == Origin.HTTP_API else change.note
 
 
+def undo_page(key: int) -> str:
+    """Return the address of the page of an undo."""
+    return reverse("admin:properties_property_undone", args=[key])
+
+
 def cause_link(cause: str, person: Person) -> SafeString | str:
     """Return what made a change together with others, as a link if the person may follow it."""
     kind, key = Cause.parts(cause)
@@ -170,7 +175,7 @@ def cause_link(cause: str, person: Person) -> SafeString | str:
         may = person.has_perm("properties.view_import")  # type: ignore[union-attr]
         return link(page_at("properties.import", key) if may else "", f"import {key}")
     if kind == Cause.UNDO and key is not None:
-        return link(reverse("admin:properties_property_undone", args=[key]), f"undo {key}")
+        return link(undo_page(key), f"undo {key}")
     if kind == Cause.BATCH and key is not None:
         # Its own page is kept for 30 days only.
         return link(address_of(ChangeSelection(cause=cause)), f"batch {key}")
@@ -222,7 +227,8 @@ def _people(person: Person) -> list[tuple[str, str]]:
     if keys is not None:
         mine = Workspace.people.through.objects.filter(workspace__in=keys).values("user")
         found = found.filter(Q(pk__in=mine) | Q(pk=person.pk))
-    return [(str(one.pk), name_of(one)) for one in found[:MOST_PEOPLE]]
+    named = found.annotate(name=name_by()).values_list("pk", "name")
+    return [(str(pk), name) for pk, name in named[:MOST_PEOPLE]]
 
 
 def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:

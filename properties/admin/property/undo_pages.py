@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.account_names import name_of
+from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, local_time, page_at
 from crm_sync.admin.ui.page import page
@@ -24,6 +24,7 @@ from properties.admin.property.all_changes import (
     address_of,
     cause_link,
     selected,
+    undo_page,
     workspace_of,
 )
 from properties.admin.words import in_one_line
@@ -57,7 +58,7 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
         if kind == Cause.IMPORT and key is not None:
             imports = Import.objects.filter(workspace=workspace, pk=key)
             note(request, imports, f"Taken back by {job}.")
-        return HttpResponseRedirect(_page(job))
+        return HttpResponseRedirect(undo_page(job.pk))
     plan = undo_steps.preview(selection)
     context = {
         "title": "Undo these changes",
@@ -81,10 +82,6 @@ def undone_live(admin: ModelAdmin, request: HttpRequest, undo_id: int) -> HttpRe
     """Return the parts of the page that change by themselves."""
     job = _job(request.user, undo_id)
     return render(request, "properties/undo_live.html", _progress(admin, request, job))
-
-
-def _page(job: Undo) -> str:
-    return reverse("admin:properties_property_undone", args=[job.pk])
 
 
 def _job(person: Person, undo_id: int) -> Undo:
@@ -170,5 +167,5 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
 
 
 def _name(key: int) -> str:
-    account = User.objects.filter(pk=key).first()
-    return name_of(account) if account else ""
+    named = User.objects.filter(pk=key).annotate(name=name_by())
+    return named.values_list("name", flat=True).first() or ""
