@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.platform.errors import ErrorKind, Problem, SyncError, problem_of
 from crm_sync.translated import Text
 
-# How it goes on by itself, and the same if no worker tries again, but a person or a client: a
-# command, a form, the API.
+# What is said if a worker tries again, and if a person or a client has to: a command, a form, the
+# API.
 AGAIN = (_("It is tried again by itself."), _("Try again in a moment."))
 AFTER = (_("All goes on by itself after the pause."), _("Try again after the pause."))
 ONCE_BACK = (_("All goes on by itself once it is back."), _("Try again once it is back."))

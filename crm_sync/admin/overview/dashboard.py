@@ -141,7 +141,7 @@ def _may_act(request: HttpRequest, link: str) -> bool:
 
 
 def _to_look_at(line: Attention) -> Attention:
-    return replace(line, act=_("Open"), remedy="")
+    return replace(line, act=hooks.OPEN, remedy="")
 
 
 def _admin_of(link: str) -> Any:

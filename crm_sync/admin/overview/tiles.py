@@ -16,6 +16,7 @@ from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox.stats import received_since
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.models.received_event import ReceivedEventState
 from crm_sync.security.access import within
 from crm_sync.translated import number
 from crm_sync.webhook.configuration import GONE
@@ -32,15 +33,10 @@ def _received_events(person: Person) -> list[Tile]:
     rows = within(person, ReceivedEvent.objects.all())
     received = received_since(rows, today)
 
-    def in_state(state: str, hint: str) -> Tile:
+    def in_state(state: ReceivedEventState, hint: str) -> Tile:
         count = rows.filter(state=state).count()
-        return Tile(
-            str(State(state).label),
-            count,
-            TONES[State(state)],
-            f"{listed}?state__exact={state}",
-            hint,
-        )
+        address = f"{listed}?state__exact={state}"
+        return Tile(str(state.label), count, TONES[state], address, hint)
 
     ahead_of = _("of the platform's clock: each is applied when its time comes")
     early = in_state(State.EARLY, ahead_of)
