@@ -10,6 +10,8 @@ addEventListener("DOMContentLoaded", () => {
   (document.querySelector("#main") ?? document.querySelector("#page"))?.setAttribute("role", "main");
   const content = document.querySelector("#content");
   if (content) content.tabIndex = -1; // the skip link moves the focus here
+  // The browser looks for `autofocus` once, and finds nothing while the layout is still being made.
+  if (document.activeElement === document.body) document.querySelector("[autofocus]")?.focus();
 
   const WORDS = { dock_to_right: "Sidebar", filter_list: "Filters", close: "Close" };
   for (const one of document.querySelectorAll("span, div, a:not([href])")) {
