@@ -12,9 +12,17 @@ from babel.messages.mofile import write_mo
 from django.utils.translation import trans_real
 from lxml import html
 
+from crm_sync.platform.events import REQUIRED
 from lab.messages import template
 
 CODE = "io"  # a language for which Django has no formats and that nobody of ours reads
+# Data and names, which no language changes.
+NAMES = (
+    *("CRM sync", "English", "user-0", "https://platform.test", "UTC", "http://127.0.0.1:8000"),
+    *(*REQUIRED, "POST", "HEADER", "X-API-Key", "true"),
+    *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
+    *("Ground photo", "Plan"),
+)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
 

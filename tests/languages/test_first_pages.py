@@ -1,6 +1,6 @@
 """The pages that are whole in every language: in a pseudo-language, each text is in brackets.
 
-A page is added here when its last text is translated; the others are English so far (decision 29).
+A page is added to a file of this folder when its last text is translated (decision 29).
 """
 
 from datetime import timedelta
@@ -8,17 +8,14 @@ from datetime import timedelta
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
-from django.utils.translation import trans_real
 
 from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.platform.events import REQUIRED
-from orders.models import CalendarFeed, Order, PersonSettings
+from orders.models import CalendarFeed, Order
 from orders.models.statuses import AssignmentStatus, OrderStatus
-from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.crm_sync.admin_pages import make_workspace
+from tests.languages.pseudo import NAMES, longer, untranslated
 from tests.orders.admin_rows import make_assignment, make_order
-from tests.pseudo import CODE, catalogues, longer, untranslated
 from tests.rows_of_pages import fill
 
 EVENTS, WORKSPACES = "/admin/crm_sync/receivedevent/", "/admin/crm_sync/workspace/"
@@ -50,33 +47,8 @@ OF_ORDERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return catalogues(tmp_path_factory.mktemp("locale"))
-
-
-@pytest.fixture
-def reader(db, settings, folder) -> Client:
-    """Return a client whose person reads the pseudo-language."""
-    settings.LOCALE_PATHS = [folder]
-    settings.LANGUAGES = [("en", "English"), (CODE, longer("Pseudo"))]
-    trans_real._translations.clear()
-    let_processes_run(timezone.now())
-    client = client_of(superuser=True)
-    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language=CODE)
-    yield client
-    trans_real._translations.clear()
-
-
 MONTHS = timedelta(days=90)  # so long ago that a moment is a day
 EFFECTS = ("unknown event None",)  # what a worker stores, which is English so far
-# Data and names, which no language changes.
-NAMES = (
-    *("CRM sync", "English", "user-0", "https://platform.test", "UTC", "http://127.0.0.1:8000"),
-    *(*REQUIRED, "POST", "HEADER", "X-API-Key", "true"),
-    *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
-    *("Ground photo", "Plan"),
-)
 
 
 @pytest.mark.parametrize("is_filled", [False, True])
