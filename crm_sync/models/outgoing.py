@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 from crm_sync.secrets import EncryptedTextField
 
 
@@ -24,7 +25,7 @@ class Subscription(DueModel):
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_enabled = models.BooleanField("enabled", default=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
-    problem = models.TextField(blank=True, default="", editable=False)
+    problem = SentenceField(blank=True, default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
