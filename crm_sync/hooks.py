@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.expiry import Part
 from crm_sync.platform.events import Event
 from crm_sync.platform.read_only import Live
+from crm_sync.sentence import Sentence
 from crm_sync.translated import Text
 
 Person: TypeAlias = AbstractBaseUser | AnonymousUser  # the reader of a page
@@ -63,7 +64,7 @@ class Effect:
     """The outcome, and its text for people ("order 12: PLACED → IN_PROGRESS")."""
 
     outcome: Outcome
-    text: str
+    text: Sentence
 
 
 class BatchPart(Protocol):

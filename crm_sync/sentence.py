@@ -121,6 +121,11 @@ def counted_sentence(one: str, many: str, /, *, count: int, **values: Value) -> 
     return Sentence("", (one, many), {"count": count, **values})
 
 
+def said(text: object) -> str:
+    """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
+    return text.said() if isinstance(text, Sentence) else str(text)
+
+
 def _english(message: str | tuple[str, str], values: dict[str, Value]) -> str:
     if isinstance(message, tuple):
         message = message[0] if values["count"] == 1 else message[1]
@@ -141,9 +146,7 @@ def _said(value: Value) -> str:
         return number(value)
     if isinstance(value, date):
         return _date_in_words(timezone.localtime(value) if isinstance(value, datetime) else value)
-    if isinstance(value, Sentence):
-        return value.said()
-    return value if isinstance(value, str) else _joined(value, [_said(one) for one in value])
+    return said(value) if isinstance(value, str) else _joined(value, [_said(one) for one in value])
 
 
 def _date_in_words(value: date) -> str:

@@ -19,6 +19,7 @@ from crm_sync.inbox import failure_groups
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.platform import clock, events
 from crm_sync.platform.events import Event, NotUnderstood, parse
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean
 from crm_sync.work import fast_sql, leases
 from crm_sync.work.leases import Claim
@@ -118,7 +119,10 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
     batch = EventBatch(parsed[0].claim.row.workspace_id, [event for _, event in new], now=now)
     for one, event in events:
         if original := first.get(one.pk):
-            state, text = State.DUPLICATE.value, f"the same as received event {original}"
+            state, text = (
+                State.DUPLICATE.value,
+                sentence("the same as received event %(id)s", id=str(original)),
+            )
         else:
             state, text = _apply(batch, event, one.pk)
         columns = {"state": state, "effect": text, "applied_at": now, **NO_PROBLEM}
@@ -149,10 +153,10 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
     return found
 
 
-def _apply(batch: EventBatch, event: Event, pk: int) -> tuple[str, str]:
+def _apply(batch: EventBatch, event: Event, pk: int) -> tuple[str, Sentence]:
     handler = hooks.plugged().event_handlers.get(event.kind if event.is_known else events.OTHER)
     if handler is None:
-        return State.IGNORED.value, f"nothing handles {event.kind}"
+        return State.IGNORED.value, sentence("nothing handles %(kind)s", kind=event.kind)
     effect = handler(batch, event, pk)
     return effect.outcome.value, effect.text
 

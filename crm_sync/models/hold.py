@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync import hooks
 from crm_sync.account_names import name_of
 from crm_sync.platform.work_kind import LEAVING, WorkKind, listed
+from crm_sync.sentence import Sentence, sentence
 
 REASON_LENGTH = 200
 # After this time a row that is held is read once more, so that it shows what the platform has.
@@ -108,11 +109,12 @@ class Hold(models.Model):
         return name_of(self.ended_by) if self.ended_by else self.ended_program
 
     @property
-    def because(self) -> str:
+    def because(self) -> Sentence:
         """The cause with its reason, for people."""
         if self.cause == HoldCause.WATCH_ONLY:
-            return "watch only: nobody has seen the first plan and said go"
-        return f"held by {self.who or 'a person'}: {self.reason}"
+            return sentence("watch only: nobody has seen the first plan and said go")
+        who = self.who or sentence("a person")
+        return sentence("held by %(who)s: %(reason)s", who=who, reason=self.reason)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class OutgoingMessage(models.Model):
     status = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="HTTP status of the last attempt"
     )
-    answer = models.TextField(blank=True, default="", help_text="Why the last attempt failed")
+    answer = SentenceField(blank=True, default="", help_text="Why the last attempt failed")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

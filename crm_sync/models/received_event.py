@@ -6,6 +6,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 
 
 class ReceivedEventState(models.TextChoices):
@@ -64,7 +65,7 @@ class ReceivedEvent(DueModel):
     repeats = models.PositiveIntegerField(
         default=0, db_default=0, help_text="How often the same bytes came again"
     )
-    effect = models.TextField(
+    effect = SentenceField(
         blank=True, default="", db_default="", help_text="What it did, or why it did nothing"
     )
     # Why it is stuck, equal for all events with the same cause. `inbox.failure_groups` words both.

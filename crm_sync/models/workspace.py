@@ -8,7 +8,7 @@ from functools import partial
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -21,8 +21,9 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
-from crm_sync.platform.work_kind import WorkKind, listed
+from crm_sync.platform.work_kind import NAMES, WorkKind
 from crm_sync.secrets import EncryptedTextField
+from crm_sync.sentence import sentence
 
 log = logging.getLogger(__name__)
 
@@ -187,9 +188,12 @@ class Workspace(Pausing):
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
-            with translation.override("en"):  # the text of an error is stored
-                work = listed([kind]).capitalize()
-            text = f"{work} of {self.slug} are {hold.because}. Nothing was sent."
+            text = sentence(
+                "%(work)s of %(workspace)s are %(because)s. Nothing was sent.",
+                work=NAMES[kind],
+                workspace=self.slug,
+                because=hold.because,
+            )
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))
 

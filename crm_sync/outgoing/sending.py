@@ -12,10 +12,10 @@ from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
-from crm_sync.text import clean
+from crm_sync.sentence import Sentence, sentence
 
 ANSWER_LIMIT = 1000  # characters of an answer that are stored, for people
-NOT_FOLLOWED = "it redirects, and redirects are not followed: enter the new address"
+NOT_FOLLOWED = sentence("it redirects, and redirects are not followed: enter the new address")
 
 
 @dataclass(frozen=True)
@@ -56,28 +56,32 @@ class Receiver:
             ) as answer:
                 return self._read(answer)
         except (RejectedError, TransientError) as error:
-            return DeliveryResult(None, self._masked(str(error)))
+            return DeliveryResult(None, self._masked(Sentence(str(error))))
 
     def _read(self, answer: ResponseStream) -> DeliveryResult:
         """Return the status, and after a failure the beginning of the body, for people."""
         if 200 <= answer.status < 300:
             return DeliveryResult(answer.status)
         try:
-            text = next(answer.chunks(), b"").decode(errors="replace")
+            text = Sentence(next(answer.chunks(), b"").decode(errors="replace"))
         except TransientError:
-            text = ""
+            text = Sentence()
         if 300 <= answer.status < 400:
             text = NOT_FOLLOWED
         wait = retry_schedule.retry_after(answer.headers.get("Retry-After", ""))
-        said = f"answered {answer.status}" + (f": {text}" if text.strip() else "")
+        status = str(answer.status)
+        if text.strip():
+            said = sentence("answered %(status)s: %(text)s", status=status, text=text)
+        else:
+            said = sentence("answered %(status)s", status=status)
         return DeliveryResult(answer.status, self._masked(said), wait)
 
-    def _masked(self, text: str) -> str:
+    def _masked(self, text: Sentence) -> Sentence:
         # The query of the address may contain a key.
         in_query = tuple(value for _, value in parse_qsl(urlsplit(self.address).query))
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
-        masked = Redactor((*self.keys, *bare), in_query).text(text)
-        return str(clean(masked)[0])[:ANSWER_LIMIT]
+        masked = Redactor((*self.keys, *bare), in_query).text(text)[:ANSWER_LIMIT]
+        return text if masked == text else Sentence(masked)
 
 
 def inside() -> Sequence[str]:

@@ -29,6 +29,7 @@ from crm_sync.outgoing import outbox, retry_schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
@@ -41,13 +42,9 @@ BACK_AFTER = timedelta(
 )  # of failures; a receiver that is back after that gets all messages at once
 LONGEST_WAIT = timedelta(seconds=retry_schedule.LONGEST_RETRY_AFTER) + leases.LEASE
 LATEST = max(retry_schedule.DELAYS) * (1 + retry_schedule.JITTER)
-GONE = (
+GONE = sentence(
     "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
     " enables the subscription again; waiting messages are kept."
-)
-AWAY = (
-    "No message was delivered for three days. Fix the receiver or the address, enable the"
-    " subscription, and send again what was given up. The last attempt: "
 )
 
 
@@ -111,7 +108,7 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
     try:
         receiver = _receiver(row.pk, timezone.now())
     except SecretUnreadable as error:
-        return _pause(claim, DeliveryResult(None, str(error)), now=timezone.now())
+        return _pause(claim, DeliveryResult(None, Sentence(str(error))), now=timezone.now())
     while True:
         now = timezone.now()
         # While the address fails, one message is enough to test whether it is back.
@@ -177,7 +174,12 @@ def _write(
         return None
     last = done[-1][1]
     if row.failing_since is not None and now - row.failing_since >= retry_schedule.GIVE_UP_AFTER:
-        return _disable(claim, AWAY + last.text, now=now)
+        away = sentence(
+            "No message was delivered for three days. Fix the receiver or the address, enable the"
+            " subscription, and send again what was given up. The last attempt: %(last)s",
+            last=last.text,
+        )
+        return _disable(claim, away, now=now)
     return _pause(claim, last, now=now)
 
 

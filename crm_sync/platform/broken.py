@@ -6,28 +6,34 @@ from collections.abc import Iterator
 import urllib3.exceptions as web
 from urllib3.util.ssl_match_hostname import CertificateError
 
-NO_ANSWER = "no answer came in time"
-NOBODY = "nobody answers there"
-BROKE_OFF = "it broke off"
-_KINDS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
-    ((ssl.SSLError, web.SSLError), "it could not be encrypted"),
+from crm_sync.sentence import Sentence, sentence
+
+NO_ANSWER = sentence("no answer came in time")
+NOBODY = sentence("nobody answers there")
+BROKE_OFF = sentence("it broke off")
+_KINDS: tuple[tuple[tuple[type[Exception], ...], Sentence], ...] = (
+    ((ssl.SSLError, web.SSLError), sentence("it could not be encrypted")),
     ((ConnectionRefusedError, web.NewConnectionError), NOBODY),  # the second is also a time-out
     ((TimeoutError, web.TimeoutError), NO_ANSWER),
 )
 
 
-def why(error: BaseException) -> str:
+def why(error: BaseException) -> Sentence:
     """Return why a connection failed. Libraries wrap the cause, so search all wrapped errors."""
     found = list(_within(error))
     for one in found:
         if isinstance(one, ssl.SSLCertVerificationError):
-            return f"its certificate is not accepted ({one.verify_message})"
+            return _certificate(one.verify_message)
         if isinstance(one, CertificateError):
-            return f"its certificate is not accepted ({one})"
+            return _certificate(str(one))
     for kind, words in _KINDS:
         if any(isinstance(one, kind) for one in found):
             return words
     return BROKE_OFF
+
+
+def _certificate(reason: str) -> Sentence:
+    return sentence("its certificate is not accepted (%(reason)s)", reason=reason)
 
 
 def _within(error: BaseException) -> Iterator[BaseException]:

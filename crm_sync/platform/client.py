@@ -22,6 +22,7 @@ from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.sentence import sentence
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, by default
 PAGE_SIZE = 100  # §8: at most 100
@@ -215,7 +216,10 @@ class Client:
             items, is_last, *_ = self._page(path, page, size)
             if items and items == before:  # a platform that does not know `page` would never end
                 raise TransientError(
-                    f"GET {path}: page {page} repeats the one before", unclear=False
+                    sentence(
+                        "GET %(path)s: page %(page)s repeats the one before", path=path, page=page
+                    ),
+                    unclear=False,
                 )
             yield from items
             if is_last:
@@ -295,7 +299,7 @@ def _left(end: float) -> float:
     left = end - time.monotonic()
     if left <= 0:
         raise TransientError(
-            "no time was left for the call after its token was fetched", unclear=False
+            sentence("no time was left for the call after its token was fetched"), unclear=False
         )
     return left
 
@@ -303,7 +307,7 @@ def _left(end: float) -> float:
 def _bearer(token: str) -> str:
     """Return the value of the header, or refuse a token that no header can carry."""
     if not re.fullmatch(r"[\x21-\x7e]+", token):
-        raise AuthError("the token is empty or holds characters that no header can carry")
+        raise AuthError(sentence("the token is empty or holds characters that no header can carry"))
     return f"Bearer {token}"
 
 

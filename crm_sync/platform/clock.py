@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from crm_sync.translated import number
+from crm_sync.sentence import Sentence, Value, counted_sentence, sentence
 
 LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
 MOVED = timedelta(seconds=5)  # a smaller change does not count
@@ -62,13 +61,18 @@ def too_early(at: datetime, *, now: datetime, ahead: timedelta | None) -> dateti
     return at - allowed if at - now > allowed else None
 
 
-def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: datetime) -> str:
+def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: datetime) -> Sentence:
     """Return the result of `too_early` in words."""
-    whose = "the clock of the platform"
+    words: dict[str, Value] = {"distance": _length(at - now - (ahead or _NONE)), "until": until}
     if ahead is None:
-        whose = "our clock (that of the platform is not known yet)"
-    distance = length(at - now - (ahead or _NONE))
-    return f"dated {distance} ahead of {whose}: applied at {until:%Y-%m-%d %H:%M:%S} UTC"
+        return sentence(
+            "dated %(distance)s ahead of our clock (that of the platform is not known yet):"
+            " applied at %(until)s",
+            **words,
+        )
+    return sentence(
+        "dated %(distance)s ahead of the clock of the platform: applied at %(until)s", **words
+    )
 
 
 def difference(ahead: timedelta | None) -> str:
@@ -76,20 +80,16 @@ def difference(ahead: timedelta | None) -> str:
     if ahead is None or abs(ahead) <= SHOWN:
         return ""
     text = _("%(span)s ahead of ours") if ahead > _NONE else _("%(span)s behind ours")
-    return text % {"span": length(abs(ahead))}
+    return text % {"span": _length(abs(ahead)).said()}
 
 
-def length(span: timedelta) -> str:
+def _length(span: timedelta) -> Sentence:
     """Return a length of time in words: "12 minutes", "3 hours", "26,000 days"."""
     seconds = int(span.total_seconds())
     if span >= timedelta(days=2):
-        count, text = span.days, ngettext("%(count)s day", "%(count)s days", span.days)
-    elif span >= timedelta(hours=2):
-        count = seconds // 3_600
-        text = ngettext("%(count)s hour", "%(count)s hours", count)
-    elif seconds >= 120:
-        count = seconds // 60
-        text = ngettext("%(count)s minute", "%(count)s minutes", count)
-    else:
-        count, text = seconds, ngettext("%(count)s second", "%(count)s seconds", seconds)
-    return text % {"count": number(count)}
+        return counted_sentence("%(count)s day", "%(count)s days", count=span.days)
+    if span >= timedelta(hours=2):
+        return counted_sentence("%(count)s hour", "%(count)s hours", count=seconds // 3_600)
+    if seconds >= 120:
+        return counted_sentence("%(count)s minute", "%(count)s minutes", count=seconds // 60)
+    return counted_sentence("%(count)s second", "%(count)s seconds", count=seconds)

@@ -10,6 +10,7 @@ from crm_sync.platform import calls
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.redaction import Redactor
+from crm_sync.sentence import sentence
 
 TOKEN_LIFE = 55 * 60  # seconds, for a token without `exp` (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
@@ -89,14 +90,18 @@ class ClientCredentials:
         except (RejectedError, NotFoundError) as error:
             # The caller's own request was not sent: it is neither rejected nor not found.
             raise AuthError(
-                f"no token was given ({error}): an operator has to check address and credentials"
+                sentence(
+                    "no token was given (%(error)s): an operator has to check address and"
+                    " credentials",
+                    error=str(error),
+                )
             ) from error
         except TransientError as error:
             error.unclear = False  # the call that needs the token was not sent
             raise
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
         if not isinstance(token, str) or not token:
-            raise AuthError("POST /auth/token answered without a token")
+            raise AuthError(sentence("POST /auth/token answered without a token"))
         tokens[key] = (token, _expiry(token))
         return token
 

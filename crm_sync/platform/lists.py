@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from crm_sync.platform.errors import TransientError
+from crm_sync.sentence import sentence
 from crm_sync.text import plain
 
 Document = dict[str, Any]
@@ -91,7 +92,7 @@ def documents(value: Any) -> list[Document]:
         TransientError: the value is not a list.
     """
     if not isinstance(value, list):
-        raise TransientError("the answer holds no list where one belongs", unclear=False)
+        raise TransientError(sentence("the answer holds no list where one belongs"), unclear=False)
     return [item for item in value if isinstance(item, dict)]
 
 

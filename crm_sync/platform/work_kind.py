@@ -6,6 +6,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.translated import Text
 
 
@@ -36,6 +37,14 @@ WORDS: dict[WorkKind, Text] = {
     WorkKind.IMPORTS: _("imports"),
     WorkKind.FILES: _("files"),
     WorkKind.MESSAGES: _("messages"),
+}
+# As a stored sentence begins.
+NAMES: dict[WorkKind, Sentence] = {
+    WorkKind.PUSHES: sentence("Changes"),
+    WorkKind.ORDERS: sentence("Orders"),
+    WorkKind.IMPORTS: sentence("Imports"),
+    WorkKind.FILES: sentence("Files"),
+    WorkKind.MESSAGES: sentence("Messages"),
 }
 
 

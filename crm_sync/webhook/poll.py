@@ -22,6 +22,7 @@ from crm_sync.inbox import masking, store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
+from crm_sync.sentence import sentence
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, HistoryRecord
@@ -93,7 +94,9 @@ def _read(client: Client, known: WebhookMonitor, *, now: datetime) -> PollResult
     try:
         answer = client.get_webhook()
         if not isinstance(answer.document, dict):
-            raise TransientError("the webhook configuration is not a JSON object", unclear=False)
+            raise TransientError(
+                sentence("the webhook configuration is not a JSON object"), unclear=False
+            )
         result = PollResult(answer.document, answer.as_of or now, None)
         if not known.is_certain and result.attempted_at == known.last_triggered_at:
             return result

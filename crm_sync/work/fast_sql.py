@@ -27,6 +27,8 @@ from django.db.models import (
     TextField,
 )
 
+from crm_sync.models.problem import SentenceField
+
 Expression = tuple[str, list[Any]]  # SQL, and its values
 NOWHERE: Expression = ("", [])
 YES: Expression = ("TRUE", [])
@@ -255,6 +257,8 @@ def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]
 def _taken(model: type[Model], name: str) -> tuple[type, ...]:
     """Return the types of the values that the field stores unchanged."""
     one = _field(model, name)
+    if isinstance(one, SentenceField):
+        return ()
     if isinstance(one, CharField | TextField | BinaryField | ForeignKey):
         return PLAIN
     if isinstance(one, DateTimeField) and connection.vendor == "postgresql":

@@ -18,6 +18,7 @@ from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError, problem_of
 from crm_sync.platform.outside import RequestOptions, ResponseStream
+from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
@@ -124,14 +125,19 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: PartFile) -> dict[str,
     for expected in (total, announced):
         if expected is not None and size != expected:
             part.remove()
-            raise Mismatch(f"{size} bytes came, {expected} were announced", unclear=False)
+            raise Mismatch(
+                sentence(
+                    "%(size)s bytes came, %(expected)s were announced", size=size, expected=expected
+                ),
+                unclear=False,
+            )
     content_type = file_types.checked(
         material.mime_type if is_file else "",
         answer.headers.get("Content-Type", ""),
         part.first(LONGEST_BEGINNING),
     )
     if not is_file and not FILE_TYPES[content_type].is_picture:
-        raise NotKept(f"a thumbnail of the type {content_type} is not shown")
+        raise NotKept(sentence("a thumbnail of the type %(type)s is not shown", type=content_type))
     digest = part.digest()
     return {
         "name": _store(row, workspace, part, digest, FILE_TYPES[content_type].suffix),
@@ -156,12 +162,17 @@ def _begin(answer: ResponseStream, part: PartFile) -> int | None:
     if answer.status in (206, 416):  # not the part that was requested
         part.remove()
         raise TransientError(
-            "the server did not send the rest; the download begins again", unclear=False
+            sentence("the server did not send the rest; the download begins again"),
+            unclear=False,
         )
     if answer.status in GONE:
-        text = f"the address answers {answer.status}: it has expired, or nothing is there"
+        text = sentence(
+            "the address answers %(status)s: it has expired, or nothing is there",
+            status=str(answer.status),
+        )
         raise RejectedError(text, status=answer.status)
-    raise TransientError(f"the server answers {answer.status}", unclear=False)
+    text = sentence("the server answers %(status)s", status=str(answer.status))
+    raise TransientError(text, unclear=False)
 
 
 def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
@@ -172,7 +183,9 @@ def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
 
 
 def _write(answer: ResponseStream, part: PartFile, *, limit: int, total: int | None) -> None:
-    too_large = RejectedError(f"it is larger than {limit} bytes, the most that is kept", status=0)
+    too_large = RejectedError(
+        sentence("it is larger than %(limit)s bytes, the most that is kept", limit=limit), status=0
+    )
     if total is not None and total > limit:
         raise too_large
     size = part.size

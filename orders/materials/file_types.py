@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from crm_sync.sentence import sentence
+
 
 class NotKept(ValueError):
     """A file that we do not store."""
@@ -74,10 +76,18 @@ def checked(announced: str, answered: str, first: bytes) -> str:
     announced, answered = plain(announced), plain(answered)
     for one in (announced, answered):
         if one and one not in FILE_TYPES:
-            raise NotKept(f"files of the type {one} are not downloaded")
+            raise NotKept(sentence("files of the type %(type)s are not downloaded", type=one))
     if announced and answered and announced != answered:
-        raise NotKept(f"the server answers with {answered}, the list says {announced}")
+        raise NotKept(
+            sentence(
+                "the server answers with %(answered)s, the list says %(announced)s",
+                answered=answered,
+                announced=announced,
+            )
+        )
     found = announced or answered or beginning_of(first)
     if not found or FILE_TYPES[found].begins.match(first) is None:
-        raise NotKept(f"its first bytes are not those of {found or 'a type that is kept'}")
+        if not found:
+            raise NotKept(sentence("its first bytes are not those of a type that is kept"))
+        raise NotKept(sentence("its first bytes are not those of %(type)s", type=found))
     return found

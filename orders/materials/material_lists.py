@@ -17,6 +17,7 @@ from crm_sync.platform.errors import (
     TransientError,
     problem_of,
 )
+from crm_sync.sentence import sentence
 from orders.models import MaterialSet
 
 # A39. A product with another name is a photo if the type of its assignment is PHOTO.
@@ -92,7 +93,7 @@ class MaterialSetReading:
         if self._calls < CALLS or timezone.now() + self.deadline < self.until:
             return True
         self.failure = self.failure or TransientError(
-            "the platform answered too slowly to ask it for all lists", unclear=False
+            sentence("the platform answered too slowly to ask it for all lists"), unclear=False
         )
         return False
 

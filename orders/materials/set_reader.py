@@ -14,6 +14,7 @@ from crm_sync.models.due import backoff
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean, plain
 from crm_sync.work.leases import Claim
 from orders.materials import file_requests, material_lists, material_messages
@@ -91,13 +92,22 @@ def _not_yet(ready: MaterialSet, reading: MaterialSetReading, *, now: datetime) 
     }
 
 
-def _why(ready: MaterialSet, reading: MaterialSetReading, *, is_over: bool) -> str:
-    is_named = ready.visual_type or ready.target_platform
-    missing = f"{'Announced as ready' if is_named else 'Delivered'}, but the platform lists nothing"
-    said = f" ({'; '.join(dict.fromkeys(reading.refusals))})" if reading.refusals else ""
+def _why(ready: MaterialSet, reading: MaterialSetReading, *, is_over: bool) -> Sentence:
+    if ready.visual_type or ready.target_platform:
+        missing = sentence("Announced as ready, but the platform lists nothing.")
+    else:
+        missing = sentence("Delivered, but the platform lists nothing.")
     if is_over:
-        return f"{missing}. Read it again. If it stays so, look for it on the platform.{said}"
-    return f"{missing} yet. It is read again by itself.{said}"
+        text = sentence(
+            "%(missing)s Read it again. If it stays so, look for it on the platform.",
+            missing=missing,
+        )
+    else:
+        text = sentence("%(missing)s It is read again by itself.", missing=missing)
+    if not reading.refusals:
+        return text
+    refusals = "; ".join(dict.fromkeys(reading.refusals))
+    return sentence("%(text)s (%(refusals)s)", text=text, refusals=refusals)
 
 
 def _kept(reading: MaterialSetReading, ready: MaterialSet, *, base_url: str) -> Kept:

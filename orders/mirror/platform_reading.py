@@ -8,6 +8,7 @@ from crm_sync.platform import references
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import canonical_digest
 from crm_sync.platform.responses import Answer
+from crm_sync.sentence import sentence
 from crm_sync.text import plain
 from orders.mirror import timeline_lines
 from orders.mirror.forgotten_people import marks, without_contacts
@@ -88,7 +89,9 @@ def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
         TransientError: it is not a JSON object.
     """
     if not isinstance(answer.cleaned, dict):
-        raise TransientError(f"the detail of {row} is not a JSON object", unclear=False)
+        raise TransientError(
+            sentence("the detail of %(row)s is not a JSON object", row=str(row)), unclear=False
+        )
     document: dict[str, Any] = without_contacts(answer.cleaned, marks(row.workspace_id))
     return document
 

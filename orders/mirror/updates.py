@@ -11,7 +11,8 @@ from django.db import transaction
 
 from crm_sync.hooks import Effect, Outcome
 from crm_sync.platform.events import Event
-from orders.mirror import event_rows, lww, snapshot, timeline_lines
+from crm_sync.sentence import Sentence, sentence
+from orders.mirror import event_rows, lww, timeline_lines
 from orders.mirror.event_rows import EventRows
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.mirror.platform_reading import key
@@ -97,8 +98,11 @@ def _apply_status(
     is_end = new in terminal and not row.is_confirmed
     if any(one.is_tie for one in writes) or (write.is_new and (is_gap or is_end)):
         context.rows.ask_for(order)
-    move = f"{previous} → {new}" + ("" if is_listed else " (not a listed move)")
-    return _effect(writes, f"{_named(order, row)}: {move}")
+    subject, move = _named(order, row), f"{previous} → {new}"
+    if is_listed:
+        return _effect(writes, sentence("%(subject)s: %(move)s", subject=subject, move=move))
+    text = sentence("%(subject)s: %(move)s (not a listed move)", subject=subject, move=move)
+    return _effect(writes, text)
 
 
 def _write_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:
@@ -144,8 +148,17 @@ def _apply_date(context: EventContext, lww_field: LwwField, value: date | None) 
     write = _write_fact(context, assignment, lww_field, value)
     if write.is_tie:
         context.rows.ask_for(order)
-    what = f"{lww_field.fact.label.lower()} {snapshot.worded(value) or 'cleared'}"
-    return _effect([write], f"{order}, {assignment}: {what}")
+    return _effect([write], _dated(_named(order, assignment), lww_field, value))
+
+
+def _dated(subject: Sentence, lww_field: LwwField, value: date | None) -> Sentence:
+    if lww_field is lww.APPOINTMENT:
+        if value is None:
+            return sentence("%(subject)s: appointment cleared", subject=subject)
+        return sentence("%(subject)s: appointment %(value)s", subject=subject, value=value)
+    if value is None:
+        return sentence("%(subject)s: estimated delivery cleared", subject=subject)
+    return sentence("%(subject)s: estimated delivery %(value)s", subject=subject, value=value)
 
 
 def apply_photographer(context: EventContext) -> Effect:
@@ -169,7 +182,11 @@ def apply_photographer(context: EventContext) -> Effect:
     )
     if is_new or any(one.is_tie for one in writes):
         context.rows.ask_for(subject)
-    text = f"{_named(order, subject)}: photographer {photographer_id} booked"
+    text = sentence(
+        "%(subject)s: photographer %(id)s booked",
+        subject=_named(order, subject),
+        id=photographer_id,
+    )
     return _effect(writes, text) if writes else Effect(Outcome.APPLIED, text)
 
 
@@ -178,7 +195,12 @@ def apply_other(context: EventContext) -> Effect:
     order = order_of(context)
     context.rows.ask_for(order)
     kind = context.event.kind[:100]
-    return Effect(Outcome.APPLIED, f"{order}: {kind} is not known here, so the order is read")
+    text = sentence(
+        "%(subject)s: %(kind)s is not known here, so the order is read",
+        subject=_named(order, order),
+        kind=kind,
+    )
+    return Effect(Outcome.APPLIED, text)
 
 
 def order_of(context: EventContext) -> Order:
@@ -220,16 +242,21 @@ def ask_for(order: Order, *, now: datetime) -> None:
     poller.ask(Order.objects.filter(pk=order.pk), ORDERS, order.workspace_id, now=now)
 
 
-def _named(order: Order, row: Order | Assignment) -> str:
-    return str(order) if row is order else f"{order}, {row}"
+def _named(order: Order, row: Order | Assignment) -> Sentence:
+    if row is order:
+        return sentence("order %(order)s", order=order.platform_id)
+    ids = {"order": order.platform_id, "assignment": row.platform_id}
+    return sentence("order %(order)s, assignment %(assignment)s", **ids)
 
 
-def _effect(writes: list[Write], text: str) -> Effect:
+def _effect(writes: list[Write], text: Sentence) -> Effect:
     if any(write.is_new for write in writes):
         return Effect(Outcome.APPLIED, text)
     others = [write for write in writes if not write.is_known]
     if not others:
-        return Effect(Outcome.STALE, f"{text}; that is known already")
-    is_newer = not all(write.is_tie for write in others)
-    known = "something newer" if is_newer else "another one of the same moment"
-    return Effect(Outcome.STALE, f"{text}; {known} is known")
+        return Effect(Outcome.STALE, sentence("%(text)s; that is known already", text=text))
+    if all(write.is_tie for write in others):
+        known = sentence("%(text)s; another one of the same moment is known", text=text)
+    else:
+        known = sentence("%(text)s; something newer is known", text=text)
+    return Effect(Outcome.STALE, known)

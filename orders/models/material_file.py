@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 from orders.models.material import Material
 
 
@@ -29,7 +30,7 @@ class MaterialFile(DueModel):
         null=True, blank=True, help_text="Of the version that is stored, by the platform's clock"
     )
     stored_at = models.DateTimeField(null=True, blank=True)
-    problem = models.TextField(blank=True, default="")
+    problem = SentenceField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, no_half_lease
+from crm_sync.models.problem import SentenceField
 from orders.models.news import News
 
 OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
@@ -49,7 +50,7 @@ class PersonSettings(DueModel):
     # Written before a mail is sent: if the worker then dies, this shows what the mail was about.
     telling_until = models.DateTimeField(null=True, editable=False)
     mailed_at = models.DateTimeField("last mail", null=True, editable=False)
-    problem = models.TextField(blank=True, default="", editable=False)
+    problem = SentenceField(blank=True, default="", editable=False)
     seen_until = models.DateTimeField(
         null=True, editable=False, help_text="What the overview has shown until then is no news"
     )

@@ -26,6 +26,7 @@ from crm_sync.platform.errors import (
 )
 from crm_sync.platform.problems import explain
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.sentence import sentence
 from crm_sync.webhook import schedule
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
@@ -60,7 +61,7 @@ def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:
     placement, state = claim.row, State(claim.row.state)
     placement.workspace = workspace
     if state == State.SENDING:
-        settlement.uncertain(placement, "The process that sent it never came back.")
+        settlement.uncertain(placement, sentence("The process that sent it never came back."))
         claim.finish(due_at=None)
         return PlacingOutcome.UNCERTAIN
     if state not in (State.PREPARING, State.CONFIRMED):
@@ -145,7 +146,7 @@ def _send(claim: Claim[Placement], *, now: datetime) -> SyncError | None:
             settlement.placed(placement, client.place_order(order_body(placement)), now=now)
     except SyncError as error:
         if isinstance(error, TransientError) and error.unclear:
-            settlement.uncertain(placement, f"{error}")
+            settlement.uncertain(placement, problem_of(error))
         else:
             failure = error
     schedule.poll_soon(placement.workspace_id, now=now)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
+from crm_sync.sentence import sentence
 from crm_sync.text import clean, plain
 from orders.mirror.platform_reading import key
 from orders.models import Placement
@@ -107,7 +108,9 @@ def open_session(placement: Placement) -> dict[str, Any]:
             f" or no user {user or placement.user_platform_id!r} any more ({error})"
         ) from error
     if not isinstance(session, dict) or not (session_id := key(session, "id")):
-        raise TransientError("POST /v1/sessions answered without a session", unclear=False)
+        raise TransientError(
+            sentence("POST /v1/sessions answered without a session"), unclear=False
+        )
     return {
         "session_id": session_id,
         "property_platform_id": key(session, "realEstatePropertyId")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import plain
 from orders.models import Placement
 from orders.placing.failures import NoSuchChoice
@@ -228,16 +229,26 @@ def total(products: Iterable[Mapping[str, Any]]) -> Total:
 
 def changed_prices(
     before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]
-) -> list[str]:
-    """Return a text for each new price: "FLOOR_PLAN: 95.00 EUR instead of 89.00 EUR".
+) -> list[Sentence]:
+    """Return a sentence for each new price: "FLOOR_PLAN: 95.00 EUR instead of 89.00 EUR".
 
     Both contain the same products in the same order.
     """
     return [
-        f"{name_of(new)}: {price_of(new) or NO_PRICE} instead of {price_of(old) or NO_PRICE}"
+        sentence(
+            "%(product)s: %(new)s instead of %(old)s",
+            product=name_of(new),
+            new=_price(new),
+            old=_price(old),
+        )
         for old, new in zip(before, after, strict=True)
         if price_of(new) != price_of(old)
     ]
+
+
+def _price(product: Mapping[str, Any]) -> str:
+    price = price_of(product)
+    return str(price) if price else sentence("price unknown")
 
 
 def name_of(product: Mapping[str, Any]) -> str:

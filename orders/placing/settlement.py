@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.platform.responses import Answer
+from crm_sync.sentence import Sentence, sentence
 from orders.mirror.order_detail import OrderSnapshot, next_read, observe
 from orders.mirror.platform_reading import key, readable
 from orders.mirror.updates import ask_for, tie_to_property
@@ -22,18 +23,22 @@ from orders.placing.transitions import move
 from orders.reads.read_schedule import SOON
 
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
-ADVICE = (
+ADVICE = sentence(
     "It is not known whether the order was placed. Look at the platform before you place it again;"
     " when the order is heard of, this settles by itself."
 )
 
 
-def uncertain(placement: Placement, reason: str) -> None:
+def uncertain(placement: Placement, reason: Sentence) -> None:
     """Mark it uncertain. The order may exist, and may have been read. Never send it again."""
     mine = Placement.objects.filter(pk=placement.pk)
-    changed = {"problem": f"{ADVICE} {reason}", "uncertain_at": timezone.now()}
+    changed = {"problem": _advised(reason), "uncertain_at": timezone.now()}
     move(mine, State.CONFIRMED, State.SENDING, to=State.UNCERTAIN, **changed)
     settle(placement)
+
+
+def _advised(reason: Sentence) -> Sentence:
+    return sentence("%(advice)s %(reason)s", advice=ADVICE, reason=reason)
 
 
 def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
@@ -43,7 +48,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
     """
     answer, order_id = _told_order(answer)
     if not order_id:
-        uncertain(placement, "The platform's good answer names no order.")
+        uncertain(placement, sentence("The platform's good answer names no order."))
         return
     soon = now + SOON  # if the process stops before the answer is stored, the order is read
     with transaction.atomic():
@@ -119,8 +124,9 @@ def settle(placement: Placement) -> bool:
     found = list(_candidates(placement).order_by("placed_at", "pk")[:2])
     mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN)
     if len(found) > 1:
-        names = " or ".join(order.platform_id for order in found)
-        mine.update(problem=f"{ADVICE} It could be order {names}.")
+        one, other = (order.platform_id for order in found)
+        two = sentence("It could be order %(one)s or %(other)s.", one=one, other=other)
+        mine.update(problem=_advised(two))
     if len(found) != 1 or _has_rival(placement, found[0]):
         return False
     try:
@@ -177,7 +183,7 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
         return False
     mine = Placement.objects.filter(pk=placement.pk)
     if order_id is None:
-        problem = "A person looked on the platform: it was not placed."
+        problem = sentence("A person looked on the platform: it was not placed.")
         return move(mine, State.UNCERTAIN, to=State.FAILED, problem=problem) == 1
     check_order(placement, order_id)
     try:

@@ -20,6 +20,7 @@ from crm_sync.platform.errors import (
     TransientError,
     problem_of,
 )
+from crm_sync.sentence import Sentence, sentence
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing.session import Renewal
@@ -87,11 +88,12 @@ def check(source: State, to: State) -> None:
 
 def waits_for_push(state: State, property_: Property, *, now: datetime) -> Step:
     """Return the step of a placement whose property is being pushed, held or to be matched."""
-    problem, due_at = "It is not on the platform yet, and is sent there first.", now + PUSH_TIME
+    problem: Sentence = sentence("It is not on the platform yet, and is sent there first.")
+    due_at = now + PUSH_TIME
     if property_.wait_reason == WaitReason.HELD and property_.due_at is not None:
-        problem, due_at = str(property_.last_answer), max(due_at, property_.due_at)
+        problem, due_at = property_.last_answer, max(due_at, property_.due_at)
     elif property_.wait_reason == WaitReason.MATCH:
-        problem = "The platform may have its property already: match it first."
+        problem = sentence("The platform may have its property already: match it first.")
     return Step(PlacingOutcome.WAITS, state, {"due_at": due_at, "problem": problem})
 
 
@@ -115,7 +117,9 @@ def to_review(placement: Placement, renewal: Renewal) -> Step | None:
     )
     if not changes:
         return None
-    problem = f"Nothing was ordered yet: the price has changed. {'; '.join(changes)}."
+    problem = sentence(
+        "Nothing was ordered yet: the price has changed. %(changes)s.", changes=changes
+    )
     columns |= {"problem": problem, "confirmed_at": None, "confirmed_by": None}
     return Step(PlacingOutcome.REVIEW, State.READY, columns)
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import SyncError, TransientError, problem_of
 from crm_sync.platform.lists import Page
+from crm_sync.sentence import sentence
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -83,7 +84,9 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
     kept = user_mirror.keep(row.workspace_id, page.items, walk=row.walk, now=now)
     if not page.is_last and not kept.fresh:
         # If the platform ignored `page`, the walk would never end.
-        raise TransientError(f"page {row.page} of the users shows nobody new", unclear=False)
+        raise TransientError(
+            sentence("page %(page)s of the users shows nobody new", page=row.page), unclear=False
+        )
     before = row if row.page else UserList()  # the counts belong to one walk
     counts = {
         "listed": before.listed + kept.fresh,
@@ -95,7 +98,11 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
         return PageOutcome.MORE
     shown = sum(counts.values())
     if page.total is not None and shown < page.total:
-        text = f"the platform says that it has {page.total} users, and its pages showed {shown}"
+        text = sentence(
+            "the platform says that it has %(total)s users, and its pages showed %(shown)s",
+            total=page.total,
+            shown=shown,
+        )
         queues.put_off(claim, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)
         return PageOutcome.INCOMPLETE
     due_at = now if _is_due_again(row, begun_at=begun_at, now=now) else now + EVERY

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from crm_sync.hooks import Effect, EventBatch, EventHandler, Outcome
 from crm_sync.platform import events
 from crm_sync.platform.events import Event
+from crm_sync.sentence import Sentence, sentence
 from orders.materials import announcements
 from orders.mirror import updates
 from orders.mirror.event_rows import EventRows
@@ -32,7 +33,13 @@ def visuals_ready(context: EventContext) -> Effect:
         new={"id": product, "name": visual_type},
         was_stale=not is_new,
     )
-    return _announced(f"{order}, {assignment}: {product} {visual_type} is ready", is_new=is_new)
+    text = sentence(
+        "order %(order)s, assignment %(assignment)s: %(material)s is ready",
+        order=order.platform_id,
+        assignment=assignment.platform_id,
+        material=f"{product} {visual_type}",
+    )
+    return _announced(text, is_new=is_new)
 
 
 def marketing_materials_ready(context: EventContext) -> Effect:
@@ -46,13 +53,15 @@ def marketing_materials_ready(context: EventContext) -> Effect:
         now=context.rows.now,
         platform_now=context.rows.platform_now,
     )
-    return _announced(f"property {property_id}: {target} is ready", is_new=is_new)
+    text = sentence("property %(id)s: %(material)s is ready", id=property_id, material=target)
+    return _announced(text, is_new=is_new)
 
 
-def _announced(text: str, *, is_new: bool) -> Effect:
+def _announced(text: Sentence, *, is_new: bool) -> Effect:
     if is_new:
         return Effect(Outcome.APPLIED, text)
-    return Effect(Outcome.STALE, f"{text}; that or something newer is known")
+    known = sentence("%(text)s; that or something newer is known", text=text)
+    return Effect(Outcome.STALE, known)
 
 
 def _handler(apply: Callable[[EventContext], Effect]) -> EventHandler:

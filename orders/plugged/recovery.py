@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models.due import RELEASED
+from crm_sync.sentence import sentence
 from orders.materials import expectations
 from orders.mirror import refresh
 from orders.models import Order, Placement, UserList
@@ -19,7 +20,7 @@ from orders.models.statuses import ORDER_TERMINAL
 from orders.placing import settlement
 from orders.platform_users import user_list
 
-WHY = "A backup was restored: the order may have been sent after the backup was made."
+WHY = sentence("A backup was restored: the order may have been sent after the backup was made.")
 
 
 def after_gap(workspace_id: int, now: datetime) -> int:

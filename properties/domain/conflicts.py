@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from crm_sync.sentence import sentence
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import FieldFault, equal, new_faults
@@ -128,6 +129,13 @@ def decide(answers: Iterable[Resolution], *, actor: AbstractBaseUser, now: datet
     return decided
 
 
+KEPT = {
+    Decision.OURS: sentence("ours"),
+    Decision.THEIRS: sentence("theirs"),
+    Decision.BOTH: sentence("from both"),
+}
+
+
 class _Late(Exception):
     """The conflict is no longer open, or its values are no longer the ones that were seen."""
 
@@ -150,7 +158,8 @@ def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> No
         _send_ours(seen, now=now)
         return
     # A normal edit, so that another edit can undo it.
-    note = f"conflict {seen.pk}: {answer.decision.label.lower()}"
+    kept = KEPT[answer.decision]
+    note = sentence("conflict %(id)s: %(kept)s", id=str(seen.pk), kept=kept)
     row = Property.objects.get(pk=seen.real_estate_property_id)
     changes = {seen.path: answer.value}
     edit(row, changes, origin=Origin.ADMIN, actor=actor, now=now, note=note)

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from crm_sync.sentence import sentence
 from properties import merge
 from properties.catalog import (
     UNSENDABLE,
@@ -150,28 +151,36 @@ def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[st
 
 def _taken(path: str, sent: Any, there: Any) -> str:
     if equal(path, sent, there):
-        return f"UNKNOWN cannot be sent, so the platform holds {short(there)} without it"
+        return sentence(
+            "UNKNOWN cannot be sent, so the platform holds %(value)s without it",
+            value=short(there),
+        )
     are_objects = isinstance(sent, Mapping) and isinstance(there, Mapping)
     if are_objects and equal(path, merge.laid_over(there, sent), there):  # A10
         kept = {name: value for name, value in there.items() if name not in sent}
-        return (
-            f"The platform keeps {short(kept)}, since no PATCH can clear a part of this value:"
-            " clear it there, or enter another value"
+        return sentence(
+            "The platform keeps %(value)s, since no PATCH can clear a part of this value:"
+            " clear it there, or enter another value",
+            value=short(kept),
         )
-    return f"The platform took {short(sent)} and reads back {short(there)}"
+    return sentence(
+        "The platform took %(sent)s and reads back %(there)s", sent=short(sent), there=short(there)
+    )
 
 
 def cannot_say(row: Property, path: str) -> str:
     """Return the message for a leaf that no PATCH can clear or express (A12)."""
     kept = merge.leaves(row.observed).get(path)
     if holds_unknown(path, kept):
-        return (
-            f"The platform keeps {short(kept)}, since no PATCH can hold UNKNOWN:"
-            " take it out to send the rest, which erases that value there"
+        return sentence(
+            "The platform keeps %(value)s, since no PATCH can hold UNKNOWN:"
+            " take it out to send the rest, which erases that value there",
+            value=short(kept),
         )
-    return (
-        f"The platform keeps {short(kept)}, since no PATCH can clear a value:"
-        " enter one, or clear it on the platform"
+    return sentence(
+        "The platform keeps %(value)s, since no PATCH can clear a value:"
+        " enter one, or clear it on the platform",
+        value=short(kept),
     )
 
 

@@ -51,7 +51,7 @@ def record(
             new=value,
             origin=origin,
             actor=actor,  # type: ignore[misc]
-            note=note[:255],
+            note=note,
             cause=cause,
             revision=property_.revision + 1,
             at=now,

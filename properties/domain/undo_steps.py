@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import sentence
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
@@ -213,7 +214,7 @@ class _Running:
             origin=Change.Origin.ADMIN if actor else Change.Origin.API,
             actor=actor,
             now=timezone.now(),
-            note=str(self._job),
+            note=sentence("undo %(id)s", id=str(self._job.pk)),
             cause=self._cause,
             revision=row.revision,
         )

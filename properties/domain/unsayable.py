@@ -6,6 +6,7 @@ and objects (§4.6 rule 4, A13), which are sent whole. So each change of such a 
 
 from typing import Any
 
+from crm_sync.sentence import sentence
 from properties import merge
 from properties.catalog import UNSENDABLE, equal, holds_unknown, sendable
 from properties.domain.difference import short
@@ -13,9 +14,9 @@ from properties.merge import Clash, Leaves
 from properties.models import Property
 from properties.models.property import ProblemKind
 
-NOTE = (
+NOTE = sentence(
     "The platform holds a value here that this app does not know, and no PATCH can hold it."
-    " If ours is sent, that value is erased there"
+    " If ours is sent, that value is erased there."
 )
 
 
@@ -41,8 +42,12 @@ def erasing(row: Property, changes: Leaves, *, by_person: bool) -> tuple[Clash, 
 def texts(clashes: tuple[Clash, ...]) -> dict[str, str]:
     """Return the message for each leaf until a person has decided."""
     return {
-        one.path: f"{NOTE}. Ours is {short(one.ours)}, the platform's {short(one.theirs)}."
-        " Decide whose value stands"
+        one.path: sentence(
+            "%(note)s Ours is %(ours)s, the platform's %(theirs)s. Decide whose value stands",
+            note=NOTE,
+            ours=short(one.ours),
+            theirs=short(one.theirs),
+        )
         for one in clashes
     }
 

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.account_names import name_of
+from crm_sync.models.problem import SentenceField
 from crm_sync.text import whole
 from properties import merge
 
@@ -68,7 +69,7 @@ class Change(models.Model):
     # What made it together with other changes, as "import:12"; "" for an edit of its own. No key,
     # because an import expires and its changes stay.
     cause = models.CharField(max_length=40, blank=True, default="", db_default="")
-    note = models.CharField(max_length=255, blank=True, default="")
+    note = SentenceField(blank=True, default="")
     revision = models.PositiveBigIntegerField()
     at = models.DateTimeField(default=timezone.now)
 
@@ -90,7 +91,7 @@ class Change(models.Model):
     def who(self) -> str:
         """The author: one of our people, or a program, which the note names."""
         if self.origin == Origin.HTTP_API:
-            return self.note
+            return str(self.note)
         return name_of(self.actor) if self.actor else ""
 
     @property

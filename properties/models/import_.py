@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 
 
 class ImportState(models.TextChoices):
@@ -64,7 +65,7 @@ class Import(DueModel):
     # Both bounded, see `properties.imports.report`: the changes planned, and the changes made.
     preview = models.JSONField(default=dict, blank=True)
     report = models.JSONField(default=dict, blank=True)
-    problem = models.TextField(blank=True, default="")
+    problem = SentenceField(blank=True, default="")
     cancel_asked = models.BooleanField(default=False)
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from crm_sync.models.problem import ProblemField
 from crm_sync.platform.errors import Problem
+from crm_sync.sentence import sentence
 from properties.catalog.enums import OFFER_TYPES
 from properties.models.documents import NumberAt, are_objects
 from properties.models.match_columns import COLUMNS, MatchField, keys_of
@@ -398,11 +399,16 @@ def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]
 def taken_reference(reference: str, other: Property) -> dict[str, str]:
     """Return the problem text for a reference that another row has (A44)."""
     if other.platform_id is None:
-        text = (
-            f"the platform names it {reference}, and so is another one here that is not there yet"
+        text = sentence(
+            "the platform names it %(reference)s, and so is another one here that is not there yet",
+            reference=reference,
         )
     else:
-        text = f"the platform has reference {reference} twice: also as id {other.platform_id}"
+        text = sentence(
+            "the platform has reference %(reference)s twice: also as id %(id)s",
+            reference=reference,
+            id=other.platform_id,
+        )
     return {"objectReferenceId": text}
 
 

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 from crm_sync.secrets import EncryptedTextField
 
 WEEK = 7 * 24 * 60  # minutes
@@ -95,7 +96,7 @@ class Source(DueModel):
     fetched_at = models.DateTimeField(null=True, blank=True, editable=False)
     changed_at = models.DateTimeField(null=True, blank=True, editable=False)
     away_since = models.DateTimeField(null=True, blank=True, editable=False)  # once reported
-    problem = models.TextField(blank=True, default="", editable=False)
+    problem = SentenceField(blank=True, default="", editable=False)
     # When the address or the sender was last set. The first import after that waits for a person.
     set_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -141,7 +142,7 @@ class Fetch(DueModel):
     source = models.ForeignKey(Source, on_delete=models.CASCADE)
     at = models.DateTimeField(default=timezone.now)
     outcome = models.CharField(max_length=10, choices=FetchOutcome)
-    text = models.TextField(blank=True, default="", help_text="What happened, in words")
+    text = SentenceField(blank=True, default="", help_text="What happened, in words")
     name = models.CharField(max_length=255, blank=True, default="", help_text="Of the file")
     size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Bytes that came")
     seconds = models.FloatField(default=0.0)
@@ -152,7 +153,7 @@ class Fetch(DueModel):
         "properties.Import", null=True, blank=True, on_delete=models.SET_NULL
     )
     told_at = models.DateTimeField(null=True, blank=True)
-    problem = models.TextField(blank=True, default="", help_text="Why the mail did not go")
+    problem = SentenceField(blank=True, default="", help_text="Why the mail did not go")
 
     class Meta:
         verbose_name_plural = "fetches"

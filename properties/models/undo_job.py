@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 
 
 class Undo(DueModel):
@@ -31,7 +32,7 @@ class Undo(DueModel):
     # references of the properties that were removed.
     kept = models.JSONField(default=list)
     removed = models.JSONField(default=list)
-    problem = models.TextField(blank=True, default="")
+    problem = SentenceField(blank=True, default="")
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -19,6 +19,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, models, transaction
 from django.db.models import F, ProtectedError
 
+from crm_sync.sentence import sentence
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
@@ -170,7 +171,9 @@ def _record(
         for path in sorted(before.keys() | after.keys() - READ_ONLY)
         if not equal(path, before.get(path), after.get(path))
     }
-    note = f"linked with {here}, which was only here"
+    note = sentence("linked with %(row)s, which was only here", row=str(here))
+    if by.program:
+        note = sentence("%(text)s, by %(program)s", text=note, program=by.program)
     field_history.record(
         there,
         before,
@@ -178,7 +181,7 @@ def _record(
         origin=Origin.ADMIN if by.actor else Origin.API,
         now=by.now,
         actor=by.actor,
-        note=f"{note}, by {by.program}" if by.program else note,
+        note=note,
         cause=Cause.MATCH.of(here.pk),
     )
     for clash in seen.clashes:

@@ -8,6 +8,7 @@ from typing import Any
 
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.sentence import sentence
 from crm_sync.text import plain
 from properties import merge
 from properties.catalog import equal, holds_unknown, is_empty, is_vacant, sendable
@@ -237,8 +238,8 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
 
 def _texts(asked: list[Clash], ownership: Ownership) -> dict[str, str]:
     """Return the message for each leaf about which a person is asked."""
-    both = "Both sides changed it. Decide whose value stands"
-    fought = (
+    both = sentence("Both sides changed it. Decide whose value stands")
+    fought = sentence(
         "The platform changed it again after ours was put back several times in a day."
         " Decide whose value stands"
     )

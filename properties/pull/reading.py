@@ -8,6 +8,7 @@ from crm_sync.platform import references
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NOT_TAKEN, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
+from crm_sync.sentence import sentence
 from crm_sync.text import clean, plain
 from properties.catalog import UNKNOWN_NAMES, within_limit
 from properties.domain.editing import REFERENCE
@@ -94,7 +95,8 @@ def _in_list(client: Client, row: Property) -> Document | None:
     while not is_last:
         items, is_last, *_ = client.property_page(page)
         if items and items == before:
-            raise TransientError(f"page {page} of the list repeats the one before", unclear=False)
+            text = sentence("page %(page)s of the list repeats the one before", page=page)
+            raise TransientError(text, unclear=False)
         for item in clean(items)[0]:
             if plain(item.get(REFERENCE)) == row.object_reference_id and plain(item.get("id")):
                 return _document(client.get_property(plain(item["id"])))
@@ -104,7 +106,7 @@ def _in_list(client: Client, row: Property) -> Document | None:
 
 def _document(answer: Answer) -> Document:
     if not answer.document or not isinstance(answer.document, dict):
-        raise TransientError("the platform's answer is no property", unclear=False)
+        raise TransientError(sentence("the platform's answer is no property"), unclear=False)
     return kept(answer)
 
 

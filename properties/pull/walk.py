@@ -19,12 +19,13 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
+from crm_sync.sentence import sentence
 from crm_sync.text import clean, plain
 from crm_sync.work.doorbell import doorbell
 from properties.catalog import equal
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk
-from properties.models.property import ProblemKind, taken_reference
+from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.room import Room, wait_for_room
 
 FULL_READ = timedelta(hours=24)  # the greatest age of a full read
@@ -62,7 +63,8 @@ def pull(
         items, is_last = _page(workspace, walk, size, room)
         if items and items == before:  # if the platform ignores `page`, the walk would never end
             raise TransientError(
-                f"page {walk.page} of the list repeats the one before", unclear=False
+                sentence("page %(page)s of the list repeats the one before", page=walk.page),
+                unclear=False,
             )
         before = items
         _take(walk, items, is_last=is_last, now=timezone.now())
@@ -144,7 +146,8 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
             new.object_reference_id = reference
         else:
             # A44: a read by reference returns the other property; this one is stored under its id.
-            new.problem = {ProblemKind.DUPLICATE.value: taken_reference(str(reference), row)}
+            taken = taken_reference(str(reference), row)
+            new.problem = with_problem({}, ProblemKind.DUPLICATE, taken)
         if reference is not None:
             ours[reference] = new
         rows.append(new)

@@ -14,6 +14,7 @@ from django.db import transaction
 from crm_sync.durability import durable
 from crm_sync.models.due import RELEASED
 from crm_sync.platform.errors import RejectedError
+from crm_sync.sentence import sentence
 from crm_sync.work.leases import Claim, LeaseLost
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -156,7 +157,11 @@ def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
     if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
         return twin
     raise RejectedError(
-        f"the platform says that this is its property {platform_id}, which is {twin} here",
+        sentence(
+            "the platform says that this is its property %(id)s, which is %(twin)s here",
+            id=platform_id,
+            twin=str(twin),
+        ),
         status=409,
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError, problem_of
+from crm_sync.sentence import sentence
 from crm_sync.work import leases
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -36,6 +37,7 @@ LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still arr
 MARGIN = 1.25 * DEADLINE  # time of the lease that a call that changes something needs (I13)
 PARENT_WAIT = timedelta(seconds=5)
 MATCH_WAIT = timedelta(hours=1)  # a person who decides makes the row due at once
+IN_SYNC = sentence("in sync")
 
 Columns = dict[str, Any]
 Values = dict[str, list[Any]]  # leaf to the values that may have reached the platform
@@ -205,7 +207,7 @@ def reconcile(
     merged = with_columns(row, columns)
     patch = smallest_patch(merged, ownership, inflight=earlier.pending)
     if not patch.parts:
-        columns |= _settled(merged, ownership, earlier, now=now) | {"last_answer": "in sync"}
+        columns |= _settled(merged, ownership, earlier, now=now) | {"last_answer": IN_SYNC}
         return Plan(columns, ending=PushOutcome.IN_SYNC, seen=seen)
     if not has_time:
         columns |= put_back(earlier, now=now).columns
@@ -375,7 +377,7 @@ def unclear_until(row: Property, *, now: datetime) -> datetime | None:
 
 def gone(row: Property) -> Plan:
     """Keep our values of a property that the platform no longer has; mark it as gone."""
-    text = "the platform has no such property any more; an edit creates it again"
+    text = sentence("the platform has no such property any more; an edit creates it again")
     columns = {
         **_due(EarlierCalls(), None),
         **{"observed": {}, "platform_id": None, "inflight": {}},

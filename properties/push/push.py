@@ -23,6 +23,7 @@ from crm_sync.platform.errors import (
     TransientError,
 )
 from crm_sync.platform.responses import Answer
+from crm_sync.sentence import sentence
 from crm_sync.work.leases import Claim
 from properties import merge
 from properties.domain import field_history, owners
@@ -188,15 +189,19 @@ class _Push:
 
     def _settle(self, client: Client, method: str, answer: Answer, patch: Patch) -> None:
         """Merge the answer, and end the row."""
-        columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
+        what = {"method": method, "status": str(answer.status)}
+        said = sentence("%(method)s answered %(status)s", **what)
+        columns = {"pushed_at": self.clock(), "last_answer": said}
         sent = Sent(patch.parts, merge.leaves(self.row.desired), columns)
         document = kept(answer) if isinstance(answer.document, dict) else None
         is_answer = sent.is_shown_by(document)
         if not is_answer:  # only a read can show the result
             document = read(client, self.row).document
         if document is None:
-            what = f"{method} answered {answer.status}, and no read finds the property"
-            raise TransientError(what, unclear=False)
+            text = sentence(
+                "%(method)s answered %(status)s, and no read finds the property", **what
+            )
+            raise TransientError(text, unclear=False)
         now, rules = self.clock(), self.ownership
         self.holder.write_plan(
             lambda row: plan.settle(

@@ -158,8 +158,8 @@ def test_a_file_that_was_moved_before_its_worker_died_is_stored_once(ready, file
         ({"body": b"<html>", "content_type": ""}, "not those of a type that is kept"),
         ({"body": b"<html>"}, "its first bytes are not those of image/png"),
         ({"body": b""}, "its first bytes are not those of image/png"),
-        ({"body": PNG * 1000}, "it is larger than 5000 bytes, the most that is kept"),
-        ({"body": PNG * 1000, "has_length": False}, "it is larger than 5000 bytes"),
+        ({"body": PNG * 1000}, "it is larger than 5,000 bytes, the most that is kept"),
+        ({"body": PNG * 1000, "has_length": False}, "it is larger than 5,000 bytes"),
     ],
 )
 def test_what_is_not_kept_says_why_and_waits_for_a_person(
@@ -253,7 +253,7 @@ def test_a_size_that_was_announced_is_kept_to_and_asked_for_again_a_few_times(re
     assert drain(ready) == {"refused": 1}
     row.refresh_from_db()
     assert (row.due_at, row.name) == (None, "")
-    assert row.problem == "1008 bytes came, 5000 were announced"
+    assert row.problem == "1,008 bytes came, 5,000 were announced"
     assert there(folder) == []
 
 

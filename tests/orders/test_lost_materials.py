@@ -205,7 +205,7 @@ def test_what_is_not_listed_yet_is_read_again(delivered, between, answers):
     announce(order, "POST")
     assert fetch(order) == {"read": 1}
     (ready,) = MaterialSet.objects.all()
-    assert "lists nothing yet" in ready.problem
+    assert "It is read again by itself" in ready.problem
     assert ready.due_at > now()
     between.before = lambda _: None
     assert fetch_again(order) == {"read": 1}

@@ -274,7 +274,7 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
     assert drain(workspace.pk).counts == {"read": 1}
     ready = MaterialSet.objects.get()
     assert (ready.empty_reads, ready.fetched_at) == (1, None)
-    assert "lists nothing yet" in ready.problem
+    assert "It is read again by itself" in ready.problem
     assert ready.due_at > now()
     box.set_status(assignment.platform_id, "DELIVERED")
     MaterialSet.objects.update(due_at=now())

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from crm_sync.sentence import said
 from crm_sync.translated import ago, day_in_words, minute_in_words, second_in_words, span
 
 EMPTY = "—"
@@ -91,6 +92,7 @@ def breakable(text: object) -> SafeString:
 
 def shortened(text: str, limit: int = 90) -> SafeString | str:
     """Show the beginning of a long text, and all of it on hover."""
+    text = said(text)
     if len(text) <= limit:
         return text or EMPTY
     return format_html('<span title="{}">{}…</span>', text, text[: limit - 1].rstrip())

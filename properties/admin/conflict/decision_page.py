@@ -151,7 +151,7 @@ def _field(choice: Choice, page: str, now: datetime) -> dict[str, Any]:
         "path": path,
         "since": moment(conflict.created_at, now),
         "is_changed": choice.is_changed,
-        "note": f"{NOTE}." if holds_unknown(path, conflict.theirs) else "",
+        "note": NOTE if holds_unknown(path, conflict.theirs) else "",
         "form": f"{page}#{tab}" if tab else "",
         "members": [
             _member(member, _input(conflict, n), choice.sides[n])
