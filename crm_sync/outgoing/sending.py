@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from crm_sync.outgoing import retry_schedule, signature
 from crm_sync.platform import outside
@@ -88,7 +89,7 @@ def inside() -> Sequence[str]:
 def fault(address: str) -> str:
     """Return why messages may not go to an address, "" if they may; without a DNS lookup."""
     if "@" in address.partition("?")[0]:
-        return "it contains a user or a password: put a key into the path or the query"
+        return gettext("it contains a user or a password: put a key into the path or the query")
     try:
         outside.check(address, RequestOptions(inside=inside()))
     except RejectedError as error:
