@@ -59,6 +59,8 @@ OTHER_ROOMS = (
     *("feed source", "import", "material file", "platform user", "property", "sender"),
 )
 GOOD = "a-very-good-password"
+# New tokens and secrets, the beginning of a token, and the ids of messages.
+SECRETS = re.compile(r"crm_…|crm_[\w-]{43}|whsec_[\w+/]{43}=|msg_\w{32}")
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +141,8 @@ def rows(person) -> None:
 def shown(answer, *own: str) -> list[str]:
     """Return what a page shows that is not translated; a page that leads on is followed."""
     assert answer.status_code < 300 or answer.status_code >= 400
-    return untranslated(answer.content.decode(), (*own, *DATA, *NAMES, *OTHER_ROOMS))
+    page = SECRETS.sub("", answer.content.decode())
+    return untranslated(page, (*own, *DATA, *NAMES, *OTHER_ROOMS))
 
 
 @pytest.mark.parametrize("page", [*LISTS, *OTHERS])
@@ -198,20 +201,12 @@ def test_each_text_of_an_answer_to_a_button_is_translated(
     for keys in (chosen(model, **of), chosen(model, **of)[:1], []):
         posted = {"action": action, "_selected_action": keys}
         answer = reader.post(listed, posted, follow=True)
-        own = re.findall(r"msg_\w+|whsec_[^<]+", answer.content.decode())
-        own += ["Test", "test"] if action == "send_test" else []
+        own = ["Test", "test"] if action == "send_test" else []
         assert shown(answer, *own) == []
         if asks:
             wrong = reader.post(listed, posted | {"password": "1"}, follow=True)
             assert shown(wrong, *own) == []
             login_limits.failures.forget()
-
-
-def test_each_text_of_a_new_secret_is_translated(reader, rows):
-    (row, *_) = Subscription.objects.all()
-    answer = reader.post(SUBSCRIPTIONS, {"action": "rotate", "_selected_action": [row.pk]})
-    row.refresh_from_db()
-    assert shown(answer, str(row.secret)) == []
 
 
 @pytest.mark.parametrize(
@@ -246,9 +241,7 @@ def test_each_text_of_an_answer_to_a_form_is_translated(reader, rows, page, post
     page = page.replace("/1/", f"/{User.objects.get().pk}/")
     page = page.replace("/4/", f"/{Group.objects.get(name='1').pk}/")
     answer = reader.post(page, posted, follow=True)
-    secret = re.findall(r"<pre[^>]*>(crm_[^<]+)</pre>", answer.content.decode())
-    # Of the token, and its beginning in the text about it.
-    assert shown(answer, *secret, "crm_…") == []
+    assert shown(answer) == []
 
 
 def test_each_text_of_a_login_is_translated(stranger, person, settings):
@@ -267,7 +260,10 @@ def test_each_text_of_a_login_is_translated(stranger, person, settings):
     assert shown(stranger.get("/admin/", follow=True)) == []
 
 
-def test_each_text_for_somebody_who_is_locked_out_is_translated(stranger, person, settings):
+def test_each_text_for_somebody_who_is_locked_out_is_translated(
+    stranger, person, settings, monkeypatch
+):
+    monkeypatch.setattr(login_limits, "FAILURES", 8)
     for _ in range(5):
         answer = stranger.post(LOGIN, {"username": "user-0", "password": "1"})
     assert (answer.status_code, shown(answer)) == (429, [])
@@ -356,9 +352,6 @@ def test_each_text_of_the_page_of_a_second_factor_is_translated(reader, person, 
     with time_machine.travel(timezone.now() + timedelta(minutes=11)):
         for step in ("confirm", "begin", "codes"):
             assert shown(reader.post(MINE, {"step": step, "password": "1"}, follow=True)) == []
-    AuthenticatorApp.objects.update(confirmed=True)
-    settings.ADMIN_SECOND_FACTOR = second_factor.OFF  # so that this session stays
-    settings.ADMIN_SECOND_FACTOR = second_factor.REQUIRED
 
 
 @pytest.mark.parametrize("required", [False, True])
