@@ -14,7 +14,6 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
-from django.utils.translation import gettext, gettext_noop
 
 from crm_sync.platform import addresses, broken, names, sockets, transport
 from crm_sync.platform.errors import RejectedError, TransientError
@@ -22,7 +21,7 @@ from crm_sync.platform.transport import FAILURES, HEADERS, Adapter, Call
 
 REDIRECTS = 3
 CHUNK = 64 * 1024  # bytes
-NO_ADDRESS = gettext_noop("the address is not a web address")
+NO_ADDRESS = "the address is not a web address"
 LATE = "not all of it came in time"
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
 
@@ -175,15 +174,14 @@ def _checked(url: str, options: RequestOptions) -> SplitResult:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
-        raise RejectedError(gettext(NO_ADDRESS), status=0) from error
+        raise RejectedError(NO_ADDRESS, status=0) from error
     parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     may_be_plain = options.may_be_plain or _is_named(
         parts.hostname or "", _port(parts), options.inside
     )
     if parts.scheme == "https" or (parts.scheme == "http" and may_be_plain):
         return parts
-    text = gettext("the address is not encrypted: it does not begin with https://")
-    raise RejectedError(text, status=0)
+    raise RejectedError("the address is not encrypted: it does not begin with https://", status=0)
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import DropdownFilter, RangeNumericListFilter
@@ -71,10 +70,7 @@ class RangeFilter(RangeNumericListFilter):
         shown: Iterator[Any] = super().choices(changelist)
         for choice in shown:
             for name, field in choice["form"].fields.items():
-                said = (
-                    gettext("%(name)s from") if name.endswith("_from") else gettext("%(name)s to")
-                )
-                field.widget.attrs |= {"aria-label": said % {"name": self.title}}
+                field.widget.attrs |= {"aria-label": f"{self.title} {name.rpartition('_')[2]}"}
                 field.widget.attrs |= {"step": "any"}
             yield choice
 
