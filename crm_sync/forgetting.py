@@ -18,8 +18,8 @@ from crm_sync import hooks
 from crm_sync.inbox import event_retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.naming import NameSearch
-from crm_sync.platform.errors import Problem
 from crm_sync.secrets import EncryptedTextField
+from crm_sync.sentence import Sentence
 
 Column: TypeAlias = tuple[type[Model], str]
 
@@ -92,10 +92,10 @@ def _in_column(
 
 
 def _blanked(names: NameSearch, value: Any) -> tuple[Any, list[str]]:
-    if not isinstance(value, Problem):
+    if not isinstance(value, Sentence):
         return names.blanked(value)
     stored, left = names.blanked(value.stored)
-    return Problem.of(stored), left
+    return type(value).of(stored), left
 
 
 def _free(model: type[Model], column: str) -> Q:

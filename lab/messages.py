@@ -39,6 +39,9 @@ KEYWORDS = DEFAULT_KEYWORDS | {
     f"{name}_lazy": DEFAULT_KEYWORDS[name] for name in ("gettext", "ngettext", "pgettext")
 }
 KEYWORDS["gettext_noop"] = DEFAULT_KEYWORDS["gettext"]
+# Sentences that a worker stores, and that are translated when they are read.
+STORED = {"sentence": None, "counted_sentence": (1, 2)}
+KEYWORDS |= STORED
 SAME = datetime(2026, 1, 1, tzinfo=UTC)
 # Words of unfold that its own catalogues lack.
 # ruff: noqa: RUF001 - they are written so there
@@ -104,19 +107,22 @@ def found() -> Iterator[Found]:
 
 
 def unseen(root: Path = ROOT) -> list[str]:
-    """Name each call of gettext inside an f-string: Babel reads no such call from Python 3.11."""
+    """Name each text that Babel does not find.
+
+    From Python 3.11 on, it reads no call in an f-string. A stored sentence must be a constant.
+    """
     wrong = []
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
-            strings = [
-                one
-                for one in ast.walk(ast.parse(path.read_text()))
-                if isinstance(one, ast.JoinedStr)
-            ]
-            for call in (inner for one in strings for inner in ast.walk(one)):
-                if isinstance(call, ast.Call) and ast.unparse(call.func) in KEYWORDS:
-                    place = f"{path.relative_to(root)}:{call.lineno}"
+            nodes = list(ast.walk(ast.parse(path.read_text())))
+            strings = [one for one in nodes if isinstance(one, ast.JoinedStr)]
+            hidden = {id(inner) for one in strings for inner in ast.walk(one)}
+            for call in (one for one in nodes if isinstance(one, ast.Call)):
+                name, place = ast.unparse(call.func), f"{path.relative_to(root)}:{call.lineno}"
+                if name in KEYWORDS and id(call) in hidden:
                     wrong.append(f"{place}: {ast.unparse(call)} stands in an f-string")
+                elif name in STORED and not all(isinstance(one, ast.Constant) for one in call.args):
+                    wrong.append(f"{place}: {ast.unparse(call)} has no constant text")
     return wrong
 
 

@@ -154,7 +154,7 @@ def _apply(batch: EventBatch, event: Event, pk: int) -> tuple[str, str]:
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"
     effect = handler(batch, event, pk)
-    return effect.outcome.value, clean(effect.text)[0][:2000]
+    return effect.outcome.value, effect.text
 
 
 def _end(parsed: Sequence[Parsed], ends: Mapping[int, Columns]) -> None:
@@ -194,4 +194,4 @@ def _about(event: Event) -> Columns:
 
 
 def _stuck(kind: str, about: str, text: str) -> Columns:
-    return {"effect": clean(text)[0][:2000], "problem_kind": kind, "cause": clean(about)[0]}
+    return {"effect": text, "problem_kind": kind, "cause": clean(about)[0]}

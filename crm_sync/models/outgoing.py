@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import SentenceField
 from crm_sync.secrets import EncryptedTextField
 
 
@@ -30,7 +31,7 @@ class Subscription(DueModel):
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_enabled = models.BooleanField(_("enabled"), default=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
-    problem = models.TextField(blank=True, default="", editable=False)
+    problem = SentenceField(blank=True, default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -12,17 +12,16 @@ stored as a `Problem`, and `problems.explain` words it for people.
 """
 
 import http.client
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self, TypedDict, Unpack
 
+from crm_sync.sentence import LONGEST, Sentence
 from crm_sync.text import clean
 
 # Statuses of a server that refuses such a call at this address, whatever its content is.
 NOT_TAKEN = (405, 415)
-LONGEST = 2000  # characters of a text that is stored
 
 
 class ErrorKind(StrEnum):
@@ -76,7 +75,7 @@ def without_name(status: int, words: str) -> str:
     return "; ".join(part for part in words.split("; ") if part != name)
 
 
-class Problem(str):
+class Problem(Sentence):
     """An error as it is stored: the text for an operator, with its kind.
 
     Attributes:
@@ -84,12 +83,13 @@ class Problem(str):
         words: the platform's words about it, or "".
     """
 
+    __slots__ = ("kind", "words")
     kind: ErrorKind
     words: str
 
     def __new__(cls, text: str = "", kind: ErrorKind = ErrorKind.OTHER, words: str = "") -> Self:
         """Cut both texts to the length that is stored."""
-        made = super().__new__(cls, clean(text)[0][:LONGEST])
+        made = super().__new__(cls, text)
         made.kind, made.words = kind, clean(words)[0][:LONGEST]
         return made
 
@@ -98,30 +98,16 @@ class Problem(str):
         """Return the problem that was stored in this form. A plain text is our own sentence."""
         if isinstance(stored, cls):
             return stored
-        if isinstance(stored, str):
-            return cls(stored)
+        if isinstance(stored, str) or "kind" not in stored:
+            return cls(Sentence.of(stored))
         return cls(stored["text"], ErrorKind(stored["kind"]), stored["words"])
 
     @property
     def stored(self) -> "str | dict[str, Any]":
-        """The form for a JSON column. Our own sentence is stored as plain text."""
-        return str(self) if self.kind is ErrorKind.OTHER else self._whole
-
-    @classmethod
-    def loaded(cls, column: str) -> Self:
-        """Return the problem that a text column holds."""
-        return cls.of(json.loads(column) if column.startswith("{") else column)
-
-    @property
-    def dumped(self) -> str:
-        """The form for a text column, in which only JSON begins with a brace."""
-        if self.kind is ErrorKind.OTHER and not self.startswith("{"):
-            return str(self)
-        return json.dumps(self._whole, ensure_ascii=False)
-
-    @property
-    def _whole(self) -> dict[str, Any]:
-        return {"kind": self.kind.value, "words": self.words, "text": str(self)}
+        """The form for a JSON column. Our own sentence is stored without a kind."""
+        if self.kind is ErrorKind.OTHER:
+            return super().stored
+        return {"kind": self.kind.value, "words": self.words, "text": format(self)}
 
 
 class Said(TypedDict, total=False):

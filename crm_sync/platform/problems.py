@@ -111,7 +111,7 @@ class Explanation:
 def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanation:
     """Return a sentence and a remedy for an error or a stored problem.
 
-    A text without a kind is our own sentence, and is returned as it is.
+    A text without a kind is our own sentence.
 
     Args:
         is_repeated: whether a worker tries the call again by itself.
@@ -119,7 +119,7 @@ def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanatio
     found = problem_of(problem) if isinstance(problem, SyncError) else Problem.of(problem)
     kind, text = found.kind, str(found)
     if kind is ErrorKind.OTHER:
-        return Explanation(kind, text)
+        return Explanation(kind, found.said())
     sentence, advice = map(str, MEANINGS[kind])
     if kind in SAYS_WHY:
         sentence = (sentence % {"words": found.words or text}).rstrip(". ") + "."

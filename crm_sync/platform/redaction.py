@@ -39,7 +39,8 @@ class Redactor:
 
     def problem(self, problem: Problem) -> Problem:
         """Return a problem without the secrets."""
-        return Problem(self.text(problem), problem.kind, self.text(problem.words))
+        text = self.text(problem)
+        return Problem(problem if text == problem else text, problem.kind, self.text(problem.words))
 
     def document(self, document: Any, body: bytes) -> Any:
         """Return the JSON document that was read from `body` without the secrets.
