@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
-from django.utils.translation import gettext
 
 from crm_sync.outgoing import retry_schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean
 
 ANSWER_LIMIT = 1000  # characters of an answer that are stored, for people
@@ -86,12 +86,12 @@ def inside() -> Sequence[str]:
     return list(settings.OUTGOING_INTERNAL_HOSTS)
 
 
-def fault(address: str) -> str:
+def fault(address: str) -> Sentence:
     """Return why messages may not go to an address, "" if they may; without a DNS lookup."""
     if "@" in address.partition("?")[0]:
-        return gettext("it contains a user or a password: put a key into the path or the query")
+        return sentence("it contains a user or a password: put a key into the path or the query")
     try:
         outside.check(address, RequestOptions(inside=inside()))
     except RejectedError as error:
-        return str(error)
-    return ""
+        return Sentence(str(error))
+    return Sentence()

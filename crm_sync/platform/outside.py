@@ -18,11 +18,12 @@ import requests
 from crm_sync.platform import addresses, broken, names, sockets, transport
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.transport import FAILURES, HEADERS, Adapter, Call
+from crm_sync.sentence import sentence
 
 REDIRECTS = 3
 CHUNK = 64 * 1024  # bytes
-NO_ADDRESS = "the address is not a web address"
-LATE = "not all of it came in time"
+NO_ADDRESS = sentence("the address is not a web address")
+LATE = sentence("not all of it came in time")
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
 
 
@@ -87,7 +88,9 @@ def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Respo
                 yield answer
                 return
         url = _led_to(url, location)
-    raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
+    raise RejectedError(
+        sentence("the address leads on more than %(count)s times", count=REDIRECTS), status=0
+    )
 
 
 @contextmanager
@@ -154,8 +157,8 @@ def _told(call: Call) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        text = LATE if call.is_late else f"the connection failed: {broken.why(error)}"
-        raise TransientError(text, unclear=False) from error
+        failed = sentence("the connection failed: %(reason)s", reason=broken.why(error))
+        raise TransientError(LATE if call.is_late else failed, unclear=False) from error
 
 
 def _led_to(url: str, location: str) -> str:
@@ -181,7 +184,8 @@ def _checked(url: str, options: RequestOptions) -> SplitResult:
     )
     if parts.scheme == "https" or (parts.scheme == "http" and may_be_plain):
         return parts
-    raise RejectedError("the address is not encrypted: it does not begin with https://", status=0)
+    text = sentence("the address is not encrypted: it does not begin with https://")
+    raise RejectedError(text, status=0)
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
@@ -212,9 +216,11 @@ def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> 
     except TimeoutError as error:
         raise TransientError(str(error), unclear=False) from error
     except OSError as error:
-        raise TransientError(f"the name {host} is not known", unclear=False) from error
+        text = sentence("the name %(host)s is not known", host=host)
+        raise TransientError(text, unclear=False) from error
     if not _is_named(host, port, inside) and not all(_may_be_asked(ip, inside) for ip in ips):
-        raise RejectedError(f"the address leads into our own network: {host}", status=0)
+        text = sentence("the address leads into our own network: %(host)s", host=host)
+        raise RejectedError(text, status=0)
     return ips
 
 

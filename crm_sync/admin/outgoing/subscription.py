@@ -71,7 +71,7 @@ class SubscriptionForm(ModelForm):
         """Reject an invalid address, with the reason."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
-            raise forms.ValidationError(f"{capitalized(found)}.")
+            raise forms.ValidationError(f"{capitalized(found.said())}.")
         return text
 
 
