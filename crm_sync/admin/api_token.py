@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -208,7 +208,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         """Revoke the tokens (POST only)."""
         rows = ApiToken.objects.filter(pk__in=[row.pk for row in queryset], revoked_at=None)
-        self.note(request, rows, "Revoked.")
+        self.note(request, rows, gettext_noop("Revoked."))
         count = tokens.revoke(rows, now=timezone.now())
         if count:
             text = gettext("Revoked: %(count)s. Their programs are refused from now on.")

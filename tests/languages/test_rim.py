@@ -167,6 +167,16 @@ def test_each_text_about_one_row_its_history_and_its_deletion_is_translated(read
         assert found == [(page, []) for page in pages]
 
 
+NOTES = ["Unlocked.", "Second factor: removed.", "Revoked.", "Sent again.", "Enabled."]
+
+
+def test_each_fixed_text_of_a_history_is_translated_when_it_is_read(reader, person):
+    for text in NOTES:
+        LogEntry.objects.log_actions(person.pk, User.objects.all(), CHANGE, text)
+    reader.post(f"{USERS}{person.pk}/change/", {"username": "user-0", "is_superuser": "on"})
+    assert shown(reader.get(f"{USERS}{person.pk}/history/")) == []
+
+
 def chosen(model, **rows) -> list[int]:
     return list(model.objects.filter(**rows).values_list("pk", flat=True))
 

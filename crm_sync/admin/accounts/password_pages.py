@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.text import get_text_list
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
@@ -100,7 +100,9 @@ class ChoosePassword(PasswordResetConfirmView):
         person = cast("User", self.user)
         self.request.session.pop(WHOSE, None)
         rows = User.objects.filter(pk=person.pk)
-        LogEntry.objects.log_actions(person.pk, rows, CHANGE, "Set the password with a link.")
+        LogEntry.objects.log_actions(
+            person.pk, rows, CHANGE, gettext_noop("Set the password with a link.")
+        )
         name, where = person.get_username(), login.address(self.request)
         log.info("password set with a link: %s from %s", name, where)
         return answer

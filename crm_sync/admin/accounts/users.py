@@ -20,7 +20,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
@@ -295,7 +295,9 @@ def password_change(
     answer = _password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         note(
-            request, User.objects.filter(pk=int(request.user.pk or 0)), "Changed the own password."
+            request,
+            User.objects.filter(pk=int(request.user.pk or 0)),
+            gettext_noop("Changed the own password."),
         )
     return answer
 

@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.outgoing.subscription import shown, standing_badge
@@ -103,7 +103,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         now = timezone.now()
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
-        self.note(request, rows, "Sent again.")
+        self.note(request, rows, gettext_noop("Sent again."))
         count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)

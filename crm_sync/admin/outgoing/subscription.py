@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -172,7 +172,9 @@ class SubscriptionAdmin(ScopedAdmin):
         """Write a message of the kind `test` to the outbox (POST only)."""
         rows = list(queryset)
         sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
-        self._noted(request, [row for row in rows if row.is_enabled], "Sent a test message.")
+        self._noted(
+            request, [row for row in rows if row.is_enabled], gettext_noop("Sent a test message.")
+        )
         if len(sent) < len(rows):
             text = gettext("Nothing is sent to a disabled subscription: enable it first.")
             messages.warning(request, text)
@@ -205,7 +207,7 @@ class SubscriptionAdmin(ScopedAdmin):
             row.secret = signature.new_secret()
             names = ["secret", "previous_secret", "previous_secret_until"]
             row.save(update_fields=names)
-        self._noted(request, rows, "The secret was changed.")
+        self._noted(request, rows, gettext_noop("The secret was changed."))
         text = gettext("For 24 hours messages are signed with the old secret too.")
         return self._shown_once(request, row, text)
 
@@ -218,14 +220,14 @@ class SubscriptionAdmin(ScopedAdmin):
         waiting = OutgoingMessage.objects.filter(state=State.PENDING)
         waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
         said = gettext("Enabled: %(count)s.")
-        return self._switch(request, rows, "Enabled.", said, is_enabled=True, **fresh)
+        return self._switch(request, rows, gettext_noop("Enabled."), said, is_enabled=True, **fresh)
 
     @action(description=_("Disable"), permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
         said = gettext("Disabled: %(count)s.")
-        return self._switch(request, rows, "Disabled.", said, is_enabled=False)
+        return self._switch(request, rows, gettext_noop("Disabled."), said, is_enabled=False)
 
     def _switch(
         self,
