@@ -383,6 +383,22 @@ def test_each_text_of_a_second_factor_that_is_set_up_is_translated(
     assert shown(reader.get(MINE)) == []
 
 
+def test_each_text_after_an_app_is_set_up_is_translated(reader, person, monkeypatch):
+    User.objects.update(password="x")
+    reader.force_login(User.objects.get())
+    reader.post(MINE, {"step": "begin"})
+    monkeypatch.setattr(second_factor, "refusal", lambda *call: "")
+    answer = reader.post(MINE, {"step": "confirm", "code": "1"})
+    codes = "".join(re.findall(r"<pre[^>]*>([^<]+)</pre>", answer.content.decode())).split()
+    assert len(codes) == second_factor.RECOVERY_CODES
+    assert shown(answer, *codes) == []
+
+
+def test_each_text_after_a_logout_is_translated(reader):
+    reader.defaults["HTTP_ACCEPT_LANGUAGE"] = CODE
+    assert shown(reader.post("/admin/logout/", follow=True)) == []
+
+
 def test_each_text_of_the_other_sessions_is_translated(reader, person):
     for agent in ("", "Firefox/1 (Linux)", "curl"):
         other = Client(headers={"User-Agent": agent})
