@@ -13,6 +13,7 @@ from crm_sync.security.password_links import SET
 from orders.admin import palette
 
 handler400 = "crm_sync.api.error_answers.bad_request"
+handler404 = "crm_sync.api.error_answers.not_found"
 handler500 = "crm_sync.api.error_answers.server_error"
 
 # The first match counts. The properties come last, since one of their patterns matches any rest.

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, Q, QuerySet
 from django.forms import Media
@@ -183,7 +183,7 @@ class Scope:
     """One permission of a token: its name, such as "orders:read", and what it means."""
 
     name: str
-    meaning: str
+    meaning: Text
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class MessageKind:
     """A kind of message that another system can subscribe to."""
 
     name: str  # its `type`, such as "property.in_sync"
-    text: str  # when it is sent, for people
+    text: Text  # when it is sent, for people
 
 
 # --- the overview and the pages of properties, each part only with its permission (S17) ----------
@@ -345,6 +345,8 @@ class AppHooks:
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
     # Returns by name the parts that remove old rows in batches (S23).
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
+    # Returns the language of a person, as far as the app knows it, for what is mailed to them.
+    languages: Sequence[Callable[[User], str | None]] = ()
     # The columns that may name people. `forget_person` changes only these.
     free_text: Sequence[FreeText] = ()
 
@@ -386,6 +388,12 @@ def plugged() -> AppHooks:
 def apps() -> tuple[str, ...]:
     """Return the labels of the apps that registered, in their order."""
     return _apps
+
+
+def language_of(person: User) -> str | None:
+    """Return the language of a person, None if no app knows it."""
+    known = (find(person) for find in _all.languages)
+    return next(filter(None, known), None)
 
 
 def queue(name: str) -> Any:

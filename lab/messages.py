@@ -44,9 +44,35 @@ STORED = {"sentence": None, "counted_sentence": (1, 2)}
 KEYWORDS |= STORED
 SAME = datetime(2026, 1, 1, tzinfo=UTC)
 # Words of unfold that its own catalogues lack.
+# ruff: noqa: RUF001 - they are written so there
 THEME = (
     *("Light", "Dark", "System"),
     *("Apply Filters", "Go back", "Select all rows", "Type to search"),
+    *("True", "False", "Select record", "Select value", "Select action", "Select action to run"),
+    *("Date", "Date from", "Date to", "From", "To", "Choose file to upload"),
+    *("Expand row", "More actions", "Toggle password visibility"),
+    "After you've created a user, you’ll be able to edit more user options.",
+    "Raw passwords are not stored, so there is no way to see this user’s password, but you can"
+    ' change the password using <a href="{}" class="text-primary-600 dark:text-primary-500">this'
+    " form</a>.",
+    "You have been successfully logged out from the administration",
+)
+# Texts of Django, and names of other apps, which one of their catalogues lacks.
+LIBRARIES: tuple[str | tuple[str, str], ...] = (
+    *("Enabled", "Error:", "Set password", "Reset password", "Set password: %s"),
+    *("Password-based authentication", "Password-based authentication was disabled."),
+    *("Disable password-based authentication", "Enable password-based authentication"),
+    "Conflicting form data submitted. Please try again.",
+    "Enable password-based authentication for this user by setting a password.",
+    "Raw passwords are not stored, so there is no way to see the user’s password.",
+    "This action will <strong>enable</strong> password-based authentication for this user.",
+    "Whether the user will be able to authenticate using a password or not. If disabled, they may"
+    " still be able to authenticate using other backends, such as Single Sign-On or LDAP.",
+    (
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
+    ),
+    *("Periodic Tasks", "periodic task", "crontab", "interval"),
 )
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
 Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
@@ -69,6 +95,8 @@ def found() -> Iterator[Found]:
                 yield message, name, context
     for name in THEME:
         yield name, "config/templates/unfold", None
+    for text_of_others in LIBRARIES:
+        yield text_of_others, "config/settings.py", None
     for context, names in (
         (FIELD, {english(field.name) for field in FIELDS.values()}),
         (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),

@@ -25,6 +25,7 @@ class OrdersConfig(AppConfig):
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
+        from orders.people import language_of_person  # noqa: PLC0415
         from orders.placing import confirmation  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
         from orders.plugged import (  # noqa: PLC0415
@@ -55,9 +56,10 @@ class OrdersConfig(AppConfig):
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[
-                    Scope("orders:read", "Read orders, assignments, materials and placements"),
-                    Scope("orders:write", "Place, reschedule and cancel orders"),
+                    Scope("orders:read", _("Read orders, assignments, materials and placements")),
+                    Scope("orders:write", _("Place, reschedule and cancel orders")),
                 ],
+                languages=[language_of_person.language_by_account],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],

@@ -46,8 +46,8 @@ class PropertiesConfig(AppConfig):
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[
-                    Scope("properties:read", "Read properties, their state and history"),
-                    Scope("properties:write", "Create and change properties"),
+                    Scope("properties:read", _("Read properties, their state and history")),
+                    Scope("properties:write", _("Create and change properties")),
                 ],
                 workspace_tabs=[
                     WorkspaceTab(

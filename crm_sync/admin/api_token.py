@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.account_names import name_by
@@ -31,6 +33,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import note, offer_workspaces
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
+from crm_sync.translated import Text, number
 
 USUAL_LIFE = timedelta(days=365)
 
@@ -38,18 +41,26 @@ USUAL_LIFE = timedelta(days=365)
 class TokenForm(forms.Form):
     """The program that gets a token, its scopes, and the last day."""
 
-    workspace = forms.ModelChoiceField(Workspace.objects.none(), widget=UnfoldAdminSelectWidget)
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), label=_("Workspace"), widget=UnfoldAdminSelectWidget
+    )
     name = forms.CharField(
+        label=_("Name"),
         max_length=100,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="The program that uses it. The history shows this name with each of its changes.",
+        help_text=_(
+            "The program that uses it. The history shows this name with each of its changes."
+        ),
     )
     valid_until = forms.DateField(
+        label=_("Valid until"),
         required=False,
         initial=lambda: timezone.localdate() + USUAL_LIFE,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
-        help_text="Its last day. Without one it is valid until somebody revokes it. It also ends"
-        " when your account is disabled.",
+        help_text=_(
+            "Its last day. Without one it is valid until somebody revokes it. It also ends when"
+            " your account is disabled."
+        ),
     )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -58,7 +69,7 @@ class TokenForm(forms.Form):
         offer_workspaces(request.user, self.fields["workspace"])
         for scope in hooks.plugged().api_scopes:
             self.fields[scope.name] = forms.BooleanField(
-                label=f"It may {scope.meaning[:1].lower()}{scope.meaning[1:]}",
+                label=gettext("It may: %(what)s") % {"what": scope.meaning},
                 required=False,
                 widget=UnfoldBooleanWidget,
             )
@@ -74,12 +85,12 @@ class TokenForm(forms.Form):
         """Refuse a token without a scope, and a name that another token has."""
         cleaned = super().clean() or {}
         if not self.scopes:
-            self.add_error(None, "Choose what the program may do.")
+            self.add_error(None, gettext("Choose what the program may do."))
         same = ApiToken.objects.filter(
             workspace=cleaned.get("workspace"), name=cleaned.get("name", "")
         )
         if same.exists():
-            self.add_error("name", "A token of this workspace has this name already.")
+            self.add_error("name", gettext("A token of this workspace has this name already."))
         own_password.check(self, self.request)
         return cleaned
 
@@ -90,21 +101,21 @@ class TokenForm(forms.Form):
             return None
         end = datetime.combine(day, datetime.max.time(), timezone.get_current_timezone())
         if end < timezone.now():
-            raise forms.ValidationError("This day is in the past.")
+            raise forms.ValidationError(gettext("This day is in the past."))
         return end
 
 
 def state(token: ApiToken, now: datetime) -> SafeString:
     """Show whether a program can use the token."""
     if token.revoked_at is not None:
-        return badge("Revoked")
+        return badge(gettext("Revoked"))
     if token.is_valid(now):
-        return badge("Valid", "good")
+        return badge(gettext("Valid"), "good")
     has_maker = token.created_by is None or token.created_by.is_active
-    return badge("Expired" if has_maker else "Account disabled", "warning")
+    return badge(gettext("Expired") if has_maker else gettext("Account disabled"), "warning")
 
 
-def meanings(token: ApiToken) -> list[str]:
+def meanings(token: ApiToken) -> list[Text]:
     """Return the meaning of each scope of a token."""
     known = {one.name: one.meaning for one in hooks.plugged().api_scopes}
     return [known.get(name, name) for name in token.scopes]
@@ -115,26 +126,34 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     """The API tokens. No token is shown twice, and none is deleted."""
 
     empty = Empty(
-        "No program has a token",
-        "A token lets a program read and change properties and orders of one workspace through the"
-        " API. Create one here.",
+        _("No program has a token"),
+        _(
+            "A token lets a program read and change properties and orders of one workspace through"
+            " the API. Create one here."
+        ),
     )
     change_form_template = "crm_sync/api_token.html"
     list_display = ("name_", "state_", "may", "used", "valid", "created")
     list_filter = (WorkspaceFilter,)
     search_fields = ("name", "prefix")
-    search_help_text = "Name, or the beginning of the token"
+    search_help_text = _("Name, or the beginning of the token")
     ordering = ("-pk",)
     annotations = {"maker": name_by("created_by")}
     actions = ("revoke",)
 
-    name_ = column("program", lambda row: two_lines(row.name, f"Begins with {row.prefix}"), "name")
-    state_ = column("state", lambda row: state(row, timezone.now()))
-    may = column("scopes", lambda row: ", ".join(row.scopes))
-    used = moment_column("last used", "last_used_at")
-    valid = moment_column("valid until", "expires_at")
+    name_ = column(
+        _("program"),
+        lambda row: two_lines(row.name, gettext("Begins with %(text)s") % {"text": row.prefix}),
+        "name",
+    )
+    state_ = column(_("state"), lambda row: state(row, timezone.now()))
+    may = column(_("scopes"), lambda row: ", ".join(row.scopes))
+    used = moment_column(_("last used"), "last_used_at")
+    valid = moment_column(_("valid until"), "expires_at")
     created = column(
-        "created", lambda row: two_lines(moment(row.created_at, timezone.now()), row.maker), "pk"
+        _("created"),
+        lambda row: two_lines(moment(row.created_at, timezone.now()), row.maker),
+        "pk",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
@@ -157,7 +176,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         person = cast("User", request.user)
         form = TokenForm(request.POST or None, request=request)
-        context = {"title": "New API token", "form": form, "back": self._list()}
+        context = {"title": gettext("New API token"), "form": form, "back": self._list()}
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
             row, token = tokens.issue(
@@ -171,28 +190,31 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             rows = ApiToken.objects.filter(pk=row.pk)
             text = f"Created with {', '.join(row.scopes)}."
             note(request, rows, text, ADDITION)
+            copy_it = gettext(
+                "Copy it into the settings of the program, which sends it with each call as"
+                " %(header)s Anyone who has it can do what you ticked until you revoke it."
+            )
             return secret_page(
                 self,
                 request,
-                title=f"The token of {row.name}",
-                text=f"Copy it into the settings of the program, which sends it with each call as"
-                f" Authorization: Bearer {token[:4]}… Anyone who has it can do what you ticked"
-                " until you revoke it.",
+                title=gettext("The token of %(name)s") % {"name": row.name},
+                text=copy_it % {"header": f"Authorization: Bearer {token[:4]}…"},
                 secret=token,
                 back=self._list(),
             )
         return page(self, request, "crm_sync/new_api_token.html", context)
 
-    @action(description="Revoke", permissions=["act"])
+    @action(description=_("Revoke"), permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         """Revoke the tokens (POST only)."""
         rows = ApiToken.objects.filter(pk__in=[row.pk for row in queryset], revoked_at=None)
-        self.note(request, rows, "Revoked.")
+        self.note(request, rows, gettext_noop("Revoked."))
         count = tokens.revoke(rows, now=timezone.now())
         if count:
-            messages.success(request, f"Revoked: {count}. Their programs are refused from now on.")
+            text = gettext("Revoked: %(count)s. Their programs are refused from now on.")
+            messages.success(request, text % {"count": number(count)})
         else:
-            messages.warning(request, "All of them were revoked before.")
+            messages.warning(request, gettext("All of them were revoked before."))
 
     def page_context(self, request: HttpRequest, token: Any) -> dict[str, Any]:
         now = timezone.now()
@@ -200,13 +222,13 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             "badge": state(token, now),
             "may": meanings(token),
             "facts": [
-                ("Workspace", token.workspace_slug),
-                ("Begins with", f"{token.prefix}…"),
-                ("Last used", exact_moment(token.last_used_at, now)),
-                ("Valid until", exact_moment(token.expires_at, now)),
-                ("Revoked", exact_moment(token.revoked_at, now)),
-                ("Created", exact_moment(token.created_at, now)),
-                ("Created by", token.maker or EMPTY),
+                (gettext("Workspace"), token.workspace_slug),
+                (gettext("Begins with"), f"{token.prefix}…"),
+                (gettext("Last used"), exact_moment(token.last_used_at, now)),
+                (gettext("Valid until"), exact_moment(token.expires_at, now)),
+                (gettext("Revoked"), exact_moment(token.revoked_at, now)),
+                (gettext("Created"), exact_moment(token.created_at, now)),
+                (gettext("Created by"), token.maker or EMPTY),
             ],
             "can_act": token.revoked_at is None and self.has_act_permission(request),
         }

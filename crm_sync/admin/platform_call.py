@@ -8,6 +8,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter
 from crm_sync.admin.ui.cells import (
@@ -26,6 +28,7 @@ from crm_sync.admin.ui.payload import indented
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import PlatformCall
 from crm_sync.platform.problems import explain
+from crm_sync.translated import number
 
 Result = PlatformCall.Result
 TONES = {
@@ -45,6 +48,10 @@ def _result(row: PlatformCall) -> SafeString:
     return badge(f"{result.label}{status}", TONES[result])
 
 
+def _duration(row: PlatformCall) -> str:
+    return gettext("%(count)s ms") % {"count": number(row.milliseconds)}
+
+
 def _said(row: PlatformCall) -> SafeString | str:
     """Show the platform's own words about the problem, or else our sentence."""
     text = row.problem.words or explain(row.problem).sentence
@@ -53,7 +60,7 @@ def _said(row: PlatformCall) -> SafeString | str:
 
 def _row(row: PlatformCall) -> SafeString | str:
     """Link the row that the call was for. Its page checks the permission."""
-    label, _, key = row.about.partition(":")
+    label, __, key = row.about.partition(":")
     if not key:
         return EMPTY
     try:
@@ -68,22 +75,24 @@ class PlatformCallAdmin(ReadOnlyAdmin):
     """Calls that `models.call_log` writes. They are removed by age and number."""
 
     empty = Empty(
-        "No call was kept",
-        "Calls that failed are listed here for some days. PLATFORM_CALLS=all keeps every call,"
-        " PLATFORM_CALLS=off none.",
+        _("No call was kept"),
+        _(
+            "Calls that failed are listed here for some days. PLATFORM_CALLS=all keeps every call,"
+            " PLATFORM_CALLS=off none."
+        ),
     )
     change_form_template = "crm_sync/platform_call.html"
     list_display = ("call", "result_", "took", "about_", "when")
     list_filter = (("result", ChoicesDropdownFilter), WorkspaceFilter)
     search_fields = ("=request_id",)
-    search_help_text = "The id in the log"
+    search_help_text = _("The id in the log")
     ordering = ("-pk",)
 
-    call = column("call", lambda row: two_lines(f"{row.method} {row.address[:120]}", _said(row)))
-    result_ = column("result", _result, "result")
-    took = column("duration", lambda row: unbroken(f"{row.milliseconds:,} ms"), "milliseconds")
-    about_ = column("row", _row)
-    when = moment_column("when", "at")
+    call = column(_("call"), lambda row: two_lines(f"{row.method} {row.address[:120]}", _said(row)))
+    result_ = column(_("result"), _result, "result")
+    took = column(_("duration"), lambda row: unbroken(_duration(row)), "milliseconds")
+    about_ = column(_("row"), _row)
+    when = moment_column(_("when"), "at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Do not load the bodies."""
@@ -96,11 +105,11 @@ class PlatformCallAdmin(ReadOnlyAdmin):
             "sent": indented(call.sent),
             "answer": indented(call.answer),
             "facts": [
-                ("Workspace", call.workspace_slug),
-                ("When", exact_moment(call.at, timezone.now())),
-                ("Duration", f"{call.milliseconds:,} ms"),
-                ("Row", _row(call)),
-                ("Attempt", call.attempt or EMPTY),
-                ("Id in the log", call.request_id or EMPTY),
+                (gettext("Workspace"), call.workspace_slug),
+                (gettext("When"), exact_moment(call.at, timezone.now())),
+                (gettext("Duration"), _duration(call)),
+                (gettext("Row"), _row(call)),
+                (gettext("Attempt"), call.attempt or EMPTY),
+                (gettext("Id in the log"), call.request_id or EMPTY),
             ],
         }

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import translation
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -112,10 +113,26 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, str(detail)
 
 
+def language_of_reader(request: HttpRequest) -> translation.override:
+    """Return the language of an error page: of the person, else of the browser.
+
+    An error may come before it is known who asks, or at an address that is not of the admin.
+    """
+    known = getattr(request, "LANGUAGE_CODE", None)
+    return translation.override(known or translation.get_language_from_request(request))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request for a page that is not there."""
+    with language_of_reader(request):
+        return defaults.page_not_found(request, exception)
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request that Django refuses before a view, in the same format."""
     if not request.path_info.startswith(PREFIX):
-        return defaults.bad_request(request, exception)
+        with language_of_reader(request):
+            return defaults.bad_request(request, exception)
     text = "This request cannot be read. Nothing was changed."
     if isinstance(exception, DisallowedHost):
         text = "The header Host has an address that is not served here."
@@ -125,7 +142,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an error of ours in the same format. The log has its traceback."""
     if not request.path_info.startswith(PREFIX):
-        return defaults.server_error(request)
+        with language_of_reader(request):
+            return defaults.server_error(request)
     if isinstance(error := sys.exception(), DATABASE_AWAY):  # before the call reached a view
         away = _of_database(error)
         body = document("database_unavailable", str(away.detail))

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class ApiToken(models.Model):
@@ -14,11 +15,11 @@ class ApiToken(models.Model):
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    name = models.CharField(max_length=100, help_text="Whose program it is, as the history says")
-    scopes = models.JSONField(default=list, help_text="What it may do, such as properties:read")
-    prefix = models.CharField("begins with", max_length=12, editable=False)
+    name = models.CharField(max_length=100, help_text=_("Whose program it is, as the history says"))
+    scopes = models.JSONField(default=list, help_text=_("What it may do, such as properties:read"))
+    prefix = models.CharField(_("begins with"), max_length=12, editable=False)
     token_digest = models.CharField(max_length=64, unique=True, editable=False)
-    expires_at = models.DateTimeField("valid until", null=True, blank=True)
+    expires_at = models.DateTimeField(_("valid until"), null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -27,7 +28,8 @@ class ApiToken(models.Model):
     )
 
     class Meta:
-        verbose_name = "API token"
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
         constraints = [
             models.UniqueConstraint(fields=["workspace", "name"], name="one_api_token_of_a_name")
         ]

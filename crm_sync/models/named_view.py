@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class NamedView(models.Model):
@@ -17,6 +18,8 @@ class NamedView(models.Model):
     hidden = models.JSONField(default=list, help_text="The names of columns")
 
     class Meta:
+        verbose_name = _("view")
+        verbose_name_plural = _("views")
         default_permissions = ()
         constraints = [
             models.UniqueConstraint(

@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
@@ -16,19 +18,25 @@ class Subscription(DueModel):
     the failures since the last success.
     """
 
-    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    address = models.CharField(max_length=500, help_text="https://…, where messages are sent.")
-    kinds = models.JSONField("messages", default=list)
+    workspace = models.ForeignKey(
+        "crm_sync.Workspace", verbose_name=_("workspace"), on_delete=models.PROTECT
+    )
+    address = models.CharField(
+        _("address"), max_length=500, help_text=_("https://…, where messages are sent.")
+    )
+    kinds = models.JSONField(_("messages"), default=list)
     secret = EncryptedTextField(blank=True, default="", editable=False)
     # After a rotation both secrets sign for a time, so that the receiver can change over.
     previous_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
-    is_enabled = models.BooleanField("enabled", default=True)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     problem = SentenceField(blank=True, default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = _("subscription")
+        verbose_name_plural = _("subscriptions")
         constraints = [
             no_half_lease("subscription"),
             models.CheckConstraint(
@@ -39,15 +47,15 @@ class Subscription(DueModel):
         indexes = [due_index("subscription")]
 
     def __str__(self) -> str:
-        return f"subscription {self.pk}"
+        return gettext("subscription %(number)s") % {"number": self.pk}
 
 
 class OutgoingState(models.TextChoices):
     """The state of a message; exactly one at any time (I31)."""
 
-    PENDING = "PENDING", "Pending"
-    DELIVERED = "DELIVERED", "Delivered"
-    GIVEN_UP = "GIVEN_UP", "Given up"
+    PENDING = "PENDING", _("Pending")
+    DELIVERED = "DELIVERED", _("Delivered")
+    GIVEN_UP = "GIVEN_UP", _("Given up")
 
 
 class OutgoingMessage(models.Model):
@@ -62,7 +70,7 @@ class OutgoingMessage(models.Model):
     )
     kind = models.CharField(max_length=50)
     payload = models.TextField(help_text="The JSON that is sent, to the byte")
-    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.PENDING)
     due_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     first_tried_at = models.DateTimeField(null=True, blank=True)
@@ -74,6 +82,8 @@ class OutgoingMessage(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        verbose_name = _("outgoing message")
+        verbose_name_plural = _("outgoing messages")
         constraints = [
             models.CheckConstraint(
                 condition=Q(state__in=OutgoingState.values), name="outgoing_has_a_known_state"

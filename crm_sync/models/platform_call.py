@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.problem import ProblemField
 from crm_sync.platform.exchange import Result
@@ -13,13 +14,13 @@ TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for 
 class CallResult(models.TextChoices):
     """The result of a call, with the values of `exchange.Result`."""
 
-    OK = Result.OK, "Answered"
-    NOT_FOUND = Result.NOT_FOUND, "Not there"
-    REFUSED = Result.REFUSED, "Refused"
-    AUTH = Result.AUTH, "Not allowed"
-    BUSY = Result.BUSY, "Busy"
-    FAILED = Result.FAILED, "Failed"
-    NO_ANSWER = Result.NO_ANSWER, "No answer"
+    OK = Result.OK, _("Answered")
+    NOT_FOUND = Result.NOT_FOUND, _("Not there")
+    REFUSED = Result.REFUSED, _("Refused")
+    AUTH = Result.AUTH, _("Not allowed")
+    BUSY = Result.BUSY, _("Busy")
+    FAILED = Result.FAILED, _("Failed")
+    NO_ANSWER = Result.NO_ANSWER, _("No answer")
 
 
 class PlatformCall(models.Model):
@@ -28,22 +29,22 @@ class PlatformCall(models.Model):
     Result = CallResult
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE, db_index=False)
-    at = models.DateTimeField("when")
+    at = models.DateTimeField(_("when"))
     method = models.CharField(max_length=10)
-    address = models.TextField(help_text="Path and query")
-    result = models.CharField(max_length=12, choices=CallResult)
+    address = models.TextField(help_text=_("Path and query"))
+    result = models.CharField(_("result"), max_length=12, choices=CallResult)
     status = models.PositiveSmallIntegerField(null=True, blank=True)
     milliseconds = models.PositiveIntegerField()
-    about = models.CharField(max_length=100, blank=True, default="", help_text="Model and key")
+    about = models.CharField(max_length=100, blank=True, default="", help_text=_("Model and key"))
     attempt = models.PositiveIntegerField(default=0)
-    request_id = models.CharField("id in the log", max_length=64, blank=True, default="")
+    request_id = models.CharField(_("id in the log"), max_length=64, blank=True, default="")
     problem = ProblemField(blank=True, default="")
     sent = models.TextField(blank=True, default="")
     answer = models.TextField(blank=True, default="")
 
     class Meta:
-        verbose_name = "call to the platform"
-        verbose_name_plural = "calls to the platform"
+        verbose_name = _("call to the platform")
+        verbose_name_plural = _("calls to the platform")
         indexes = [
             models.Index(fields=["at"], name="platform_call_at"),
             models.Index(fields=["result", "at"], name="platform_call_result"),

@@ -5,6 +5,7 @@ from binascii import unhexlify
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 from django_otp.models import Device, DeviceManager, ThrottlingMixin, TimestampMixin
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp.plugins.otp_totp.models import default_key as new_key  # a migration's name for it
@@ -36,7 +37,8 @@ class AuthenticatorApp(TimestampMixin, ThrottlingMixin, Device):  # type: ignore
     _read_str_from_settings = TOTPDevice._read_str_from_settings
 
     class Meta:
-        verbose_name = "second factor"
+        verbose_name = _("second factor")
+        verbose_name_plural = _("second factors")
 
     @property
     def bin_key(self) -> bytes:

@@ -1,6 +1,7 @@
 """The state of our polls of the platform's webhook and its trigger history (I19, I21)."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, no_half_lease
 from crm_sync.models.problem import ProblemField
@@ -40,7 +41,7 @@ class WebhookMonitor(DueModel):
     last_failure_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        verbose_name = "webhook"
+        verbose_name = _("webhook")
         constraints = [
             no_half_lease("webhook_monitor"),
             models.CheckConstraint(

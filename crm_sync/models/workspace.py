@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 from crm_sync.models import call_log
 from crm_sync.models.hold import AGAIN, Hold
@@ -127,7 +127,7 @@ class Workspace(Pausing):
     class Meta:
         verbose_name = _("workspace")
         verbose_name_plural = _("workspaces")
-        permissions = [("all_workspaces", "Can see every workspace")]
+        permissions = [("all_workspaces", gettext_noop("Can see every workspace"))]
 
     def __str__(self) -> str:
         return self.slug

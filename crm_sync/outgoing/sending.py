@@ -89,12 +89,12 @@ def inside() -> Sequence[str]:
     return list(settings.OUTGOING_INTERNAL_HOSTS)
 
 
-def fault(address: str) -> str:
+def fault(address: str) -> Sentence:
     """Return why messages may not go to an address, "" if they may; without a DNS lookup."""
     if "@" in address.partition("?")[0]:
-        return "it contains a user or a password: put a key into the path or the query"
+        return sentence("it contains a user or a password: put a key into the path or the query")
     try:
         outside.check(address, RequestOptions(inside=inside()))
     except RejectedError as error:
-        return str(error)
-    return ""
+        return Sentence(str(error))
+    return Sentence()

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy
 
 from crm_sync.platform import callers
 from crm_sync.security import login_limits, second_factor, sessions
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 CONFIRMED = "confirmed_at"  # key in the session
 LASTS = timedelta(minutes=10)
 UNKNOWN, DIGEST = "unknown", 12  # how a name without an account is stored
-WRONG = _("This is not your password.")
+WRONG = gettext_lazy("This is not your password.")
 
 
 def address(request: HttpRequest) -> str | None:
@@ -55,12 +55,17 @@ def locked_out(
 ) -> HttpResponse:
     """Answer 429: nobody can log in with this name from this address for some minutes."""
     minutes = round(settings.AXES_COOLOFF_TIME.total_seconds() / 60)
+    text = gettext(
+        "%(count)s failed logins in a row. For %(minutes)s minutes nobody can log in with this name"
+        " from your address, not even with the right password."
+    )
     context = admin.site.each_context(request) | {
-        "title": "Log in",
-        "text": f"{settings.AXES_FAILURE_LIMIT} failed logins in a row. For {minutes} minutes"
-        " nobody can log in with this name from your address, not even with the right password.",
-        "advice": "Wait, then try again. If you have forgotten your password, ask a superuser for a"
-        " new one.",
+        "title": gettext("Log in"),
+        "text": text % {"count": settings.AXES_FAILURE_LIMIT, "minutes": minutes},
+        "advice": gettext(
+            "Wait, then try again. If you have forgotten your password, ask a superuser for a new"
+            " one."
+        ),
     }
     return render(request, "crm_sync/accounts/locked_out.html", context, status=429)
 
@@ -75,6 +80,12 @@ def needs_password(request: HttpRequest, now: datetime) -> bool:
         return False
     found = request.session.get(CONFIRMED, "")
     return not found or now - datetime.fromisoformat(found) > LASTS
+
+
+def wrong_password() -> str:
+    """Return what is said after a wrong password, with its effect."""
+    nothing = gettext("Nothing was changed.")
+    return f"{WRONG} {nothing}"
 
 
 def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:

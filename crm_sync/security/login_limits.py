@@ -14,6 +14,7 @@ from django.contrib import admin
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from crm_sync.platform import callers
 from crm_sync.security.per_minute import PerMinute
@@ -27,11 +28,14 @@ hashing = threading.BoundedSemaphore(AT_ONCE)
 
 
 class TooManyLogins(Exception):
-    """A login that is refused before its password is checked; `wait` is in seconds."""
+    """A login that is refused before its password is checked; `wait` is in seconds.
 
-    def __init__(self, text: str, wait: int) -> None:
-        super().__init__(text)
-        self.wait = wait
+    The log has the text in English, the page in the language of its reader.
+    """
+
+    def __init__(self, text: str, wait: int, **values: int) -> None:
+        super().__init__(text % values)
+        self.text, self.wait, self.values = text, wait, values
 
 
 class BoundedHasher(PBKDF2PasswordHasher):
@@ -44,7 +48,7 @@ class BoundedHasher(PBKDF2PasswordHasher):
             TooManyLogins: two other passwords are being hashed.
         """
         if not hashing.acquire(blocking=False):
-            raise TooManyLogins("Several people are logging in at this moment.", SOON)
+            raise TooManyLogins(gettext_noop("Several people are logging in at this moment."), SOON)
         try:
             return super().encode(password, salt, iterations)
         finally:
@@ -68,8 +72,8 @@ class AddressLimit:
             return
         wait = failures.wait(callers.source(request), FAILURES, time.monotonic())
         if wait:
-            text = f"{FAILURES} failed logins within a minute came from your address."
-            raise TooManyLogins(text, max(1, round(wait)))
+            text = gettext_noop("%(count)s failed logins within a minute came from your address.")
+            raise TooManyLogins(text, max(1, round(wait)), count=FAILURES)
 
 
 class Refusals:
@@ -89,10 +93,13 @@ class Refusals:
         where = callers.source(request)
         if refusals.add(where, time.monotonic()) == 1:
             log.warning("login refused: %s: %s", where, error)
+        advice = ngettext(
+            "Try again in %(count)s second.", "Try again in %(count)s seconds.", error.wait
+        )
         context = admin.site.each_context(request) | {
-            "title": "Log in",
-            "text": str(error),
-            "advice": f"Try again in {error.wait} second{'' if error.wait == 1 else 's'}.",
+            "title": gettext("Log in"),
+            "text": gettext(error.text) % error.values,
+            "advice": advice % {"count": error.wait},
         }
         answer = render(request, "crm_sync/accounts/locked_out.html", context, status=429)
         answer.headers["Retry-After"] = str(error.wait)

@@ -15,13 +15,17 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.db import close_old_connections
+from django.utils import translation
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import get_language, gettext, gettext_noop, ngettext
 
+from crm_sync import hooks
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.security.login_limits import TooManyLogins
 from crm_sync.security.per_minute import PerMinute
+from crm_sync.translated import number
 
 SET = "choose_password"  # the name of the page that a link opens
 MOST = 5  # requests of one address in a minute
@@ -43,29 +47,37 @@ def link_of(person: User) -> str:
 def lasts() -> str:
     """Return how long a link works, in words."""
     hours = round(settings.PASSWORD_RESET_TIMEOUT / 3600)
-    return f"{hours // 24} days" if hours >= 48 else f"{hours} hours"
+    if hours >= 48:
+        days = hours // 24
+        return ngettext("%(count)s day", "%(count)s days", days) % {"count": number(days)}
+    return ngettext("%(count)s hour", "%(count)s hours", hours) % {"count": number(hours)}
 
 
 def invite(person: User) -> None:
-    """Mail to a new person how they log in for the first time.
+    """Mail to a new person, in their language, how they log in for the first time.
 
     Raises:
         OSError, SMTPException: the mail could not be sent.
     """
-    lines = [
-        f"You can log in to {settings.UNFOLD['SITE_TITLE']} as {person.get_username()}.",
-        "Set your password here:",
-        *("", link_of(person), ""),
-        f"The link works once, within {lasts()}. After that, ask for another one.",
-        "",
-    ]
-    subject = f"Your account for {settings.UNFOLD['SITE_TITLE']}"
+    with translation.override(hooks.language_of(person) or settings.LANGUAGE_CODE):
+        said = {"product": settings.UNFOLD["SITE_TITLE"], "name": person.get_username()}
+        once = gettext("The link works once, within %(span)s. After that, ask for another one.")
+        lines = [
+            gettext("You can log in to %(product)s as %(name)s.") % said,
+            gettext("Set your password here:"),
+            *("", link_of(person), ""),
+            once % {"span": lasts()},
+            "",
+        ]
+        subject = gettext("Your account for %(product)s") % said
     message(subject, "\n".join(lines), [person.email]).send()
     log.info("invited: %s", person.get_username())
 
 
 def ask(email: str, source: str) -> None:
     """Mail a link to each account with this address, later. Nothing shows whether there is one.
+
+    If the language of a person is not known, the mail is in that of whoever asks.
 
     Args:
         source: the address that asks, for the limit.
@@ -77,9 +89,10 @@ def ask(email: str, source: str) -> None:
     for key, most in ((source, MOST), ("", IN_ALL)):
         wait = asked.wait(key, most, now)
         if wait:
-            raise TooManyLogins("Too many links were asked for.", max(1, round(wait)))
+            text = gettext_noop("Too many links were asked for.")
+            raise TooManyLogins(text, max(1, round(wait)))
         asked.add(key, now)
-    outbox.submit(_mail_links, email)
+    outbox.submit(_mail_links, email, get_language() or settings.LANGUAGE_CODE)
 
 
 def able_to_reset(email: str) -> list[User]:
@@ -88,12 +101,13 @@ def able_to_reset(email: str) -> list[User]:
     return [one for one in found if email and one.has_usable_password()]
 
 
-def _mail_links(email: str) -> None:
+def _mail_links(email: str, language: str) -> None:
     close_old_connections()
     try:
         for person in able_to_reset(email):
             if mailed.add(person.pk, time.monotonic()) == 1:
-                _mail_link(person)
+                with translation.override(hooks.language_of(person) or language):
+                    _mail_link(person)
     except Exception:  # a thread has nobody who would see it
         log.exception("links for forgotten passwords could not be mailed")
     finally:
@@ -101,16 +115,21 @@ def _mail_links(email: str) -> None:
 
 
 def _mail_link(person: User) -> None:
+    name = person.get_username()
+    somebody = gettext("Somebody, probably you, forgot the password of %(name)s.")
+    once = gettext(
+        "The link works once, within %(span)s. If it was not you, do nothing: the password stays as"
+        " it is."
+    )
     lines = [
-        f"Somebody, probably you, forgot the password of {person.get_username()}.",
-        "Set another one here:",
+        somebody % {"name": name},
+        gettext("Set another one here:"),
         *("", link_of(person), ""),
-        f"The link works once, within {lasts()}. If it was not you, do nothing: the password stays",
-        "as it is.",
+        once % {"span": lasts()},
         "",
     ]
-    subject = f"Another password for {settings.UNFOLD['SITE_TITLE']}"
-    name = person.get_username()
+    product = settings.UNFOLD["SITE_TITLE"]
+    subject = gettext("Another password for %(product)s") % {"product": product}
     try:
         # To the stored address: what was typed may only look like it.
         message(subject, "\n".join(lines), [person.email]).send()

@@ -21,11 +21,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 
 from crm_sync.models import AuthenticatorApp
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.security import sessions
+from crm_sync.translated import number
 
 OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
 DIGITS = 6  # of an app's code, which is shorter than a recovery code
@@ -75,25 +77,35 @@ def without_blanks(code: str) -> str:
 def refusal(person: User, device: Any, code: str) -> str:
     """Use up a code of a device and return why it is refused, or ""."""
     if not code:
-        return "Enter the code that your app shows, or a recovery code."
+        return gettext("Enter the code that your app shows, or a recovery code.")
     if device is None:
-        return "This code is wrong."
+        return gettext("This code is wrong.")
     is_allowed, why = device.verify_is_allowed()
     if not is_allowed:
         seconds = (why["locked_until"] - timezone.now()).total_seconds()
-        return f"Too many wrong codes. Wait {_span(seconds)}, then enter a new one."
+        text = gettext("Too many wrong codes. Wait %(span)s, then enter a new one.")
+        return text % {"span": _span(seconds)}
     try:
         if django_otp.verify_token(person, device.persistent_id, code):
             return ""
     except SecretUnreadable:
-        return "The key of your app cannot be read here any more. Enter a recovery code."
-    return "This code is wrong, too old or used before. Enter the one that your app shows now."
+        return gettext("The key of your app cannot be read here any more. Enter a recovery code.")
+    return gettext(
+        "This code is wrong, too old or used before. Enter the one that your app shows now."
+    )
 
 
 def _span(seconds: float) -> str:
     if seconds < 100:
-        return f"{max(round(seconds), 1)} seconds"
-    return f"{round(seconds / 60)} minutes" if seconds < 6000 else f"{round(seconds / 3600)} hours"
+        count = max(round(seconds), 1)
+        text = ngettext("%(count)s second", "%(count)s seconds", count)
+    elif seconds < 6000:
+        count = round(seconds / 60)
+        text = ngettext("%(count)s minute", "%(count)s minutes", count)
+    else:
+        count = round(seconds / 3600)
+        text = ngettext("%(count)s hour", "%(count)s hours", count)
+    return text % {"count": number(count)}
 
 
 # --- set up and remove ---

@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from orders.mirror.status_messages import ids_of
 from orders.models import Material, MaterialSet
 
-READY = MessageKind("material.ready", "Materials of an order or of a property are available")
+READY = MessageKind("material.ready", _("Materials of an order or of a property are available"))
 MOST = 100  # ids in a message
 
 

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from orders.models import Assignment, Order, StatusChange
 
-STATUS = MessageKind("order.status_changed", "An order or one of its assignments has a new status")
+STATUS = MessageKind(
+    "order.status_changed", _("An order or one of its assignments has a new status")
+)
 Fact = StatusChange.Fact
 _FACTS = frozenset({Fact.ORDER_STATUS, Fact.ASSIGNMENT_STATUS})
 Line = Mapping[str, Any]

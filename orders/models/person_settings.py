@@ -56,8 +56,8 @@ class PersonSettings(DueModel):
     )
 
     class Meta:
-        verbose_name = "personal settings"
-        verbose_name_plural = "personal settings"
+        verbose_name = _("personal settings")
+        verbose_name_plural = _("personal settings")
         constraints = [
             no_half_lease("person_settings"),
             models.CheckConstraint(

@@ -1,9 +1,11 @@
 """The language of a person: of their pages, mails and calendar, whoever caused them."""
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.utils.translation import get_supported_language_variant
 
 from orders.models import PersonSettings, PlatformUser
+from orders.people.preferences import settings_of
 
 
 def language_of(mine: PersonSettings) -> str | None:
@@ -17,6 +19,11 @@ def language_of(mine: PersonSettings) -> str | None:
     accounts = PlatformUser.objects.filter(account=mine.person_id, gone_at=None).order_by("pk")
     known = accounts.exclude(language="").values_list("language", flat=True)
     return next(filter(None, map(_offered, known)), None)
+
+
+def language_by_account(person: User) -> str | None:
+    """Return `language_of` for an account, which may have no settings yet."""
+    return language_of(settings_of(person))
 
 
 def _offered(code: str) -> str | None:

@@ -26,6 +26,7 @@ def for_the_reader(respond: Respond) -> Respond:
             mine = settings_of(request.user)
             language = language_of(mine) or get_language_from_request(request)
             with timezone.override(mine.zone), translation.override(language):
+                request.LANGUAGE_CODE = language  # as Django does
                 return respond(request)
         if request.path.startswith(reverse("admin:index")):
             with translation.override(get_language_from_request(request)):

@@ -7,6 +7,8 @@ read often. If a worker dies before it reports a state, the end of the next push
 from collections.abc import Collection
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
@@ -17,9 +19,9 @@ from properties.models.property import ProblemKind, SyncState
 
 IN_SYNC, REFUSED, CONFLICT = "property.in_sync", "property.refused", "property.conflict"
 KINDS = (
-    MessageKind(IN_SYNC, "Both sides of a property are the same"),
-    MessageKind(REFUSED, "A property, or a part of it, waits for a person"),
-    MessageKind(CONFLICT, "Both sides changed a field of a property, and a person decides"),
+    MessageKind(IN_SYNC, _("Both sides of a property are the same")),
+    MessageKind(REFUSED, _("A property, or a part of it, waits for a person")),
+    MessageKind(CONFLICT, _("Both sides changed a field of a property, and a person decides")),
 )
 PROBLEMS = 50  # problems that a message names
 # Not reported: the push has not ended, or nothing of the property is on the platform.

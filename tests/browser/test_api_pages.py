@@ -19,7 +19,7 @@ def test_a_token_is_made_shown_once_used_and_revoked(visit, stock):  # noqa: F81
     page.fill("[name=name]", "The agency's CRM")
     page.get_by_role("button", name="Create the token").click()
     page.get_by_text("Choose what the program may do.").wait_for()
-    page.get_by_label("It may read properties, their state and history").check()
+    page.get_by_label("It may: Read properties, their state and history").check()
     page.get_by_role("button", name="Create the token").click()
     token = page.locator("pre").inner_text()
     where = f"{window.address}/api/v1/properties"

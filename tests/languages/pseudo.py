@@ -13,7 +13,7 @@ from django.utils.translation import trans_real
 from lxml import html
 
 from crm_sync.platform.events import REQUIRED
-from lab.messages import template
+from lab.messages import LANGUAGES, template
 
 CODE = "io"  # a language for which Django has no formats and that nobody of ours reads
 # Data and names, which no language changes.
@@ -33,7 +33,7 @@ def catalogues(folder: Path) -> Path:
     for one in template():
         if one.id:
             made.add(one.id, _each(one.id), context=one.context)
-    for key in trans_real.DjangoTranslation("de", domain="django")._catalog.keys():  # noqa: SIM118
+    for key in _of_the_libraries():
         text, plural = key if isinstance(key, tuple) else (key, None)
         context, _, text = text.rpartition("\x04")
         if text and made.get(text, context or None) is None:
@@ -45,6 +45,15 @@ def catalogues(folder: Path) -> Path:
     with path.open("wb") as file:
         write_mo(file, made)
     return folder
+
+
+def _of_the_libraries() -> set[str | tuple[str, int]]:
+    """Return the keys that each of our languages has, so that what one lacks stays visible."""
+    of_each = (
+        {*trans_real.DjangoTranslation(language, domain="django")._catalog.keys()}
+        for language in LANGUAGES
+    )
+    return set.intersection(*of_each)
 
 
 def _each(text: str | tuple[str, ...]) -> str | tuple[str, ...]:

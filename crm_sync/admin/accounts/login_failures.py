@@ -1,16 +1,22 @@
 """Failed logins. A superuser can unlock a name at once (S17)."""
 
 from axes.models import AccessAttempt
+from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.translated import number
 
+apps.get_app_config("axes").verbose_name = _("Failed logins")
+AccessAttempt.__str__ = lambda row: row.username or ""
 _names = AccessAttempt._meta
-_names.verbose_name, _names.verbose_name_plural = "failed login", "failed logins"
+_names.verbose_name, _names.verbose_name_plural = _("failed login"), _("failed logins")
 
 
 @admin.register(AccessAttempt)
@@ -19,25 +25,25 @@ class LoginFailureAdmin(ReadOnlyAdmin):
 
     workspace_path = None
     empty = Empty(
-        "Nobody has failed to log in",
-        "A name with a wrong password or code is listed here until its next successful login.",
+        _("Nobody has failed to log in"),
+        _("A name with a wrong password or code is listed here until its next successful login."),
     )
     list_display = ("name", "address", "failures", "browser", "last")
     list_display_links = None
     search_fields = ("username", "ip_address")
     ordering = ("-attempt_time",)
-    fields = ("username", "ip_address", "user_agent", "failures_since_start", "attempt_time")
+    fields = ("name", "address", "failures", "browser", "last")
     actions = ("unlock",)
 
-    name = column("name", lambda row: row.username or "", "username")
-    address = column("address", lambda row: row.ip_address or "", "ip_address")
-    failures = column("failures", lambda row: row.failures_since_start, "failures_since_start")
-    browser = column("browser", lambda row: row.user_agent[:80])
-    last = moment_column("last", "attempt_time")
+    name = column(_("name"), lambda row: row.username or "", "username")
+    address = column(_("address"), lambda row: row.ip_address or "", "ip_address")
+    failures = column(_("failures"), lambda row: row.failures_since_start, "failures_since_start")
+    browser = column(_("browser"), lambda row: row.user_agent[:80])
+    last = moment_column(_("last"), "attempt_time")
 
-    @action(description="Unlock", permissions=["act"])
+    @action(description=_("Unlock"), permissions=["act"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
         """Delete the failures, so that these people can log in again (POST only)."""
-        self.note(request, queryset, "Unlocked.")
-        count, _ = queryset.order_by().delete()
-        messages.success(request, f"Unlocked: {count}.")
+        self.note(request, queryset, gettext_noop("Unlocked."))
+        count, __ = queryset.order_by().delete()
+        messages.success(request, gettext("Unlocked: %(count)s.") % {"count": number(count)})

@@ -4,11 +4,12 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.signals import user_login_failed
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import AuthenticationForm
 from crm_sync.security import second_factor
 
-REFUSED = (
+REFUSED = _(
     "No account with access has this name or mail address and this password. "
     "Capital and small letters count in the password."
 )
@@ -20,14 +21,17 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
     error_messages = AuthenticationForm.error_messages | {"invalid_login": REFUSED}
 
     code = forms.CharField(
+        label=_("Code"),
         required=False,
         max_length=20,
-        help_text="From your app, or a recovery code. Leave it empty if you have no second factor.",
+        help_text=_(
+            "From your app, or a recovery code. Leave it empty if you have no second factor."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["username"].label = "User name or mail address"
+        self.fields["username"].label = _("User name or mail address")
         if not second_factor.is_on():
             del self.fields["code"]
             return

@@ -12,6 +12,9 @@ from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordRese
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse_lazy
+from django.utils.text import get_text_list
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from crm_sync.admin.ui.base import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
@@ -28,7 +31,7 @@ class ForgottenForm(forms.Form):
     """The mail address of an account."""
 
     email = forms.EmailField(
-        label="Your mail address",
+        label=_("Your mail address"),
         max_length=254,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "email", "autocomplete": "email"}),
     )
@@ -52,12 +55,12 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     if is_asked:
         password_links.ask(form.cleaned_data["email"], callers.source(request))
     context = admin.site.each_context(request) | {
-        "title": "Forgotten password",
+        "title": gettext("Forgotten password"),
         "form": form,
         "is_on": is_on,
         "is_asked": is_asked,
         "lasts": password_links.lasts(),
-        "whom_to_ask": [] if is_on else whom_to_ask("auth.change_user"),
+        "whom_to_ask": "" if is_on else get_text_list(whom_to_ask("auth.change_user")),
     }
     return render(request, "crm_sync/accounts/forgotten_password.html", context)
 
@@ -68,11 +71,11 @@ class ChoosePassword(PasswordResetConfirmView):
     form_class = ChosenPasswordForm
     template_name = "crm_sync/accounts/choose_password.html"
     success_url = reverse_lazy("admin:login")
-    title = "Your password"
+    title = _("Your password")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Move the token of a good link from the address into the session."""
-        key, _, token = request.GET.get("link", "").partition(".")
+        key, __, token = request.GET.get("link", "").partition(".")
         person = self.get_user(key)
         if person is not None and self.token_generator.check_token(person, token):
             request.session[WHOSE], request.session[INTERNAL_RESET_SESSION_TOKEN] = key, token
@@ -97,7 +100,9 @@ class ChoosePassword(PasswordResetConfirmView):
         person = cast("User", self.user)
         self.request.session.pop(WHOSE, None)
         rows = User.objects.filter(pk=person.pk)
-        LogEntry.objects.log_actions(person.pk, rows, CHANGE, "Set the password with a link.")
+        LogEntry.objects.log_actions(
+            person.pk, rows, CHANGE, gettext_noop("Set the password with a link.")
+        )
         name, where = person.get_username(), login.address(self.request)
         log.info("password set with a link: %s from %s", name, where)
         return answer

@@ -15,6 +15,8 @@ from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -29,11 +31,15 @@ from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.models import AuthenticatorApp
 from crm_sync.security import login, second_factor
 from crm_sync.security.second_factor import MINE
-from crm_sync.text import counted
+from crm_sync.translated import number
 
 admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
 admin.site.unregister(StaticDevice)  # its screens would show the codes
 Context = dict[str, Any]
+CODES = _(
+    "Each code replaces the code of your app once, when you do not have your phone. Print the list,"
+    " or keep it with your passwords."
+)
 
 
 def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse:
@@ -50,21 +56,20 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
             return secret_page(
                 screen,
                 request,
-                title="Your recovery codes",
-                text=f"{shown.get('before', '')}Each code replaces the code of your app once, when"
-                " you do not have your phone. Print the list, or keep it with your passwords.",
+                title=gettext("Your recovery codes"),
+                text=" ".join((*shown.get("before", ()), str(CODES))),
                 secret="\n".join(shown["codes"]),
                 back=reverse(MINE),
             )
     now = timezone.now()
     app = second_factor.app_of(person)
     context = {
-        **titled("Second factor"),
+        **titled(gettext("Second factor")),
         "facts": app
         and [
-            ("Set up", exact_moment(app.created_at, now)),
-            ("Last used", exact_moment(app.last_used_at, now)),
-            ("Recovery codes left", second_factor.recovery_codes_left(person)),
+            (gettext("Set up"), exact_moment(app.created_at, now)),
+            (gettext("Last used"), exact_moment(app.last_used_at, now)),
+            (gettext("Recovery codes left"), second_factor.recovery_codes_left(person)),
         ],
         "is_required": second_factor.is_required(),
         "asks_password": login.needs_password(request, now),
@@ -76,25 +81,27 @@ def _confirm(request: HttpRequest, person: User) -> Context:
     """Accept the first code of an app. From then on each login needs a code."""
     device = second_factor.begun(person, timezone.now())
     if device is None:
-        messages.error(request, "Begin again: no app waits for its first code any more.")
+        text = gettext("Begin again: no app waits for its first code any more.")
+        messages.error(request, text)
         return {}
     code = second_factor.without_blanks(request.POST.get("code", ""))
     if fault := second_factor.refusal(person, device, code):
         return {"asks_code": True, "fault": fault}  # the key was shown once
     codes = second_factor.finish(person, device)
     django_otp.login(request, device)
-    _note(request, person, "Second factor: set up.")
-    is_set_up = "The second factor is set up, and your other sessions are over. "
-    return {"codes": codes, "before": is_set_up}
+    _note(request, person, gettext_noop("Second factor: set up."))
+    is_set_up = gettext("The second factor is set up, and your other sessions are over.")
+    return {"codes": codes, "before": [is_set_up]}
 
 
 def _after_password(request: HttpRequest, person: User) -> Context:
     """Run a step that a thief of the session would also try, so it needs the password."""
     chosen = request.POST.get("step", "")
     if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+        wrong = login.wrong_password()
         if chosen == "confirm" and second_factor.begun(person, timezone.now()):
-            return {"asks_code": True, "fault": f"{login.WRONG} Nothing was changed."}
-        messages.error(request, f"{login.WRONG} Nothing was changed.")
+            return {"asks_code": True, "fault": wrong}
+        messages.error(request, wrong)
         return {}
     step = STEPS.get(chosen)
     return step(request, person) if step else {}
@@ -107,17 +114,18 @@ def _begin(request: HttpRequest, person: User) -> Context:
 def _renew(request: HttpRequest, person: User) -> Context:
     if second_factor.app_of(person) is None:
         return {}
-    _note(request, person, "Second factor: new recovery codes.")
+    _note(request, person, gettext_noop("Second factor: new recovery codes."))
     return {"codes": second_factor.new_recovery_codes(person)}
 
 
 def _remove(request: HttpRequest, person: User) -> Context:
     if second_factor.is_required():
-        messages.error(request, "It is required here: set up another app, which replaces it.")
+        text = gettext("It is required here: set up another app, which replaces it.")
+        messages.error(request, text)
         return {}
     second_factor.remove([person.pk])
-    _note(request, person, "Second factor: removed.")
-    messages.success(request, "Removed. The password is enough from now on.")
+    _note(request, person, gettext_noop("Second factor: removed."))
+    messages.success(request, gettext("Removed. The password is enough from now on."))
     return {}
 
 
@@ -148,21 +156,21 @@ class SecondFactorAdmin(ReadOnlyAdmin):
 
     workspace_path = None
     empty = Empty(
-        "Nobody has a second factor",
-        "Each person sets it up under Second factor in the menu.",
+        _("Nobody has a second factor"),
+        _("Each person sets it up under Second factor in the menu."),
     )
     list_display = ("who", "since", "used", "codes")
     list_display_links = None
     search_fields = ("user__username",)
     ordering = ("user__username",)
-    fields = ("user", "created_at", "last_used_at")
+    fields = ("who", "since", "used")
     annotations = {"username": F("user__username")}
     actions = ("remove",)
 
-    who = column("account", lambda row: row.username, "user__username")
-    since = moment_column("set up", "created_at")
-    used = moment_column("last used", "last_used_at")
-    codes = column("recovery codes left", lambda row: row.codes_left)
+    who = column(_("account"), lambda row: row.username, "user__username")
+    since = moment_column(_("set up"), "created_at")
+    used = moment_column(_("last used"), "last_used_at")
+    codes = column(_("recovery codes left"), lambda row: row.codes_left)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Exclude apps that wait for their first code."""
@@ -179,20 +187,30 @@ class SecondFactorAdmin(ReadOnlyAdmin):
         """Return the page of the user's own second factor, which needs no permission."""
         return [OwnPage("mine/", "mine", partial(mine_page, self))]
 
-    @action(description="Remove: the phone is lost", permissions=["act"])
+    @action(description=_("Remove: the phone is lost"), permissions=["act"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Remove the apps and recovery codes of these accounts (POST only)."""
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            count = queryset.count()
+            text = ngettext(
+                "Of %(count)s account: at the next login a password is enough, unless a second"
+                " factor is required.",
+                "Of %(count)s accounts: at the next login a password is enough, unless a second"
+                " factor is required.",
+                count,
+            )
             return own_password.ask_first(
                 self,
                 request,
-                title="Remove the second factor",
-                text=f"Of {counted(queryset.count(), 'account')}: at the next login a password is"
-                " enough, unless a second factor is required.",
+                title=gettext("Remove the second factor"),
+                text=text % {"count": number(count)},
             )
         people = list(queryset.values_list("user", flat=True))
-        note(request, User.objects.filter(pk__in=people), "Second factor: removed.")
+        note(request, User.objects.filter(pk__in=people), gettext_noop("Second factor: removed."))
         second_factor.remove(people)
-        then = "set up another one" if second_factor.is_required() else "need only the password"
-        messages.success(request, f"Removed: {len(people)}. At the next login they {then}.")
+        if second_factor.is_required():
+            text = gettext("Removed: %(count)s. At the next login they set up another one.")
+        else:
+            text = gettext("Removed: %(count)s. At the next login they need only the password.")
+        messages.success(request, text % {"count": number(len(people))})
         return None

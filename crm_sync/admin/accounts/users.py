@@ -7,16 +7,21 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
+from django.apps import apps
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
@@ -31,6 +36,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 from crm_sync.security import login, sessions
 from crm_sync.text import counted
+from crm_sync.translated import Text, number
 
 if TYPE_CHECKING:
     _Screen = admin.ModelAdmin[Any]
@@ -41,6 +47,13 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 OWN = "own_password"  # the name of the input: the password of the account has other names
 SESSIONS = "admin:auth_user_sessions"
+# How the code of a permission begins, which Django makes for each model → what it allows.
+ALLOWED: dict[str, Text] = {
+    "add": _("Can add %(what)s"),
+    "change": _("Can change %(what)s"),
+    "delete": _("Can delete %(what)s"),
+    "view": _("Can view %(what)s"),
+}
 
 
 class AsksPassword:
@@ -87,8 +100,27 @@ class AfterPassword(_Screen):
         may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         found = [*super().get_fieldsets(request, obj)]
         if may and login.needs_password(request, timezone.now()):
-            found.append(("Before you save", {"fields": (OWN,)}))
+            found.append((_("Before you save"), {"fields": (OWN,)}))
         return found
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer the permissions that a screen asks for, by names in the language of the reader."""
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if field is not None and db_field.related_model is Permission:
+            kinds = ContentType.objects.get_for_models(*self.admin_site._registry)
+            field.queryset = field.queryset.filter(content_type__in=kinds.values())
+            field.label_from_instance = permission_name
+        return field
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what is deleted with a row, without the links between rows: they say nothing."""
+        found, counts, needed, protected = super().get_deleted_objects(objs, request)
+        links = [one._meta for one in apps.get_models(include_auto_created=True)]
+        links = [one for one in links if one.auto_created]
+        begins = tuple(f"{capfirst(one.verbose_name)}: " for one in links)
+        plural = {str(one.verbose_name_plural) for one in links}
+        counts = {name: count for name, count in counts.items() if str(name) not in plural}
+        return _without(found, begins), counts, needed, protected
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Remove the action that deletes several rows."""
@@ -105,13 +137,30 @@ class AfterPassword(_Screen):
         return _asking(request, super().delete_view(request, object_id, extra_context))
 
 
+def _without(found: list[Any], begins: tuple[str, ...]) -> list[Any]:
+    """Return a nested list without the texts that begin so, and without lists that are empty."""
+    kept = [_without(one, begins) if isinstance(one, list) else one for one in found]
+    return [one for one in kept if one and not str(one).startswith(begins)]
+
+
+def permission_name(permission: Permission) -> str:
+    """Return a permission as a list shows it. The stored names are English."""
+    kind = permission.content_type
+    begins, __, model = permission.codename.partition("_")
+    if model == kind.model and begins in ALLOWED:
+        name = ALLOWED[begins] % {"what": kind.name}
+    else:
+        name = gettext(permission.name)
+    return f"{kind} | {name}"
+
+
 def is_confirmed(request: HttpRequest) -> bool:
     """Return whether a request has the right password. If not, a message gives the reason."""
     if request.method != "POST":
         return True
     if login.is_confirmed(request, request.POST.get(OWN, ""), timezone.now()):
         return True
-    messages.error(request, f"{login.WRONG} Nothing was changed.")
+    messages.error(request, login.wrong_password())
     return False
 
 
@@ -129,8 +178,11 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]
     workspaces = forms.ModelMultipleChoiceField(
         Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
         required=False,
-        widget=FilteredSelectMultiple("workspaces", is_stacked=False),
-        help_text="Agents and those who may only look see these. Operators and superusers see all.",
+        label=_("Workspaces"),
+        widget=FilteredSelectMultiple(_("workspaces"), is_stacked=False),
+        help_text=_(
+            "Agents and those who may only look see these. Operators and superusers see all."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -149,7 +201,7 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
     change_user_password_template = "crm_sync/accounts/set_password.html"  # noqa: S105 - a file
     fieldsets = (
         *(DjangoUserAdmin.fieldsets or ()),
-        ("Workspaces", {"fields": ("workspaces",)}),
+        (_("Workspaces"), {"fields": ("workspaces",)}),
     )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -182,7 +234,7 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
             return HttpResponseRedirect(reverse(SESSIONS))
         found = sessions.logins(person, now)
         context = {
-            **titled("Sessions"),
+            **titled(gettext("Sessions")),
             "logins": [
                 {
                     "name": one.name,
@@ -195,10 +247,19 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
                 }
                 for one in found
             ],
-            "idle": round(settings.SESSION_IDLE / 60),
-            "longest": round(settings.SESSION_COOKIE_AGE / 3600),
+            "ends": _when_sessions_end(),
         }
         return page(self, request, "crm_sync/accounts/sessions.html", context)
+
+
+def _when_sessions_end() -> str:
+    idle, longest = round(settings.SESSION_IDLE / 60), round(settings.SESSION_COOKIE_AGE / 3600)
+    hours = ngettext("%(count)s hour", "%(count)s hours", longest) % {"count": number(longest)}
+    if not idle:
+        return gettext("A session ends %(hours)s after its login.") % {"hours": hours}
+    minutes = ngettext("%(count)s minute", "%(count)s minutes", idle) % {"count": number(idle)}
+    text = gettext("A session ends after %(minutes)s without use, and %(hours)s after its login.")
+    return text % {"minutes": minutes, "hours": hours}
 
 
 def _end_sessions(request: HttpRequest, person: User) -> None:
@@ -208,9 +269,10 @@ def _end_sessions(request: HttpRequest, person: User) -> None:
     count = sessions.end(person, others if chosen == "others" else others & {chosen}, now)
     if count:
         note(request, User.objects.filter(pk=person.pk), f"Ended {counted(count, 'session')}.")
-        messages.success(request, f"Ended: {counted(count, 'session')}.")
+        text = ngettext("Ended: %(count)s session.", "Ended: %(count)s sessions.", count)
+        messages.success(request, text % {"count": number(count)})
     else:
-        messages.warning(request, "This session was over already.")
+        messages.warning(request, gettext("This session was over already."))
 
 
 def browser_of(agent: str) -> str:
@@ -219,7 +281,11 @@ def browser_of(agent: str) -> str:
     systems = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
     shown = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
     found = [next((one for one in each if one in agent), "") for each in (names, systems)]
-    return " on ".join(shown.get(one, one) for one in found if one) or "Another program"
+    browser, system = (shown.get(one, one) for one in found)
+    if browser and system:
+        text = gettext("%(browser)s on %(system)s")
+        return text % {"browser": browser, "system": system}
+    return browser or system or gettext("Another program")
 
 
 def password_change(
@@ -229,7 +295,9 @@ def password_change(
     answer = _password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         note(
-            request, User.objects.filter(pk=int(request.user.pk or 0)), "Changed the own password."
+            request,
+            User.objects.filter(pk=int(request.user.pk or 0)),
+            gettext_noop("Changed the own password."),
         )
     return answer
 
@@ -238,5 +306,5 @@ _password_change = admin.site.password_change
 
 
 @admin.register(Group)
-class GroupAdmin(AfterPassword, DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(AfterPassword, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
     """Permissions that several users share."""

@@ -8,7 +8,8 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.outgoing.subscription import shown, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
@@ -34,6 +35,7 @@ from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
 from crm_sync.security.access import within
 from crm_sync.text import whole
+from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
@@ -45,7 +47,7 @@ def state_badge(row: OutgoingMessage) -> SafeString:
     """Show the state of a message."""
     is_tried = row.state == State.PENDING and row.attempts
     return badge(
-        "Retrying" if is_tried else row.get_state_display(),
+        gettext("Retrying") if is_tried else row.get_state_display(),
         "warning" if is_tried else TONES[State(row.state)],
     )
 
@@ -53,7 +55,7 @@ def state_badge(row: OutgoingMessage) -> SafeString:
 class SubscriptionFilter(DropdownFilter):
     """Filter by subscription."""
 
-    title = "subscription"
+    title = _("subscription")
     parameter_name = "subscription"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -70,8 +72,8 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
     """Messages to other systems. They are written with the change that they report."""
 
     empty = Empty(
-        "Nothing was sent",
-        "Messages to other systems are listed here. Subscriptions say which system gets which.",
+        _("Nothing was sent"),
+        _("Messages to other systems are listed here. Subscriptions say which system gets which."),
     )
     change_form_template = "crm_sync/outgoing/message.html"
     list_display = ("message", "state_", "to", "tries", "last", "created")
@@ -81,48 +83,50 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         WorkspaceFilter,
     )
     search_fields = ("message_id__exact",)
-    search_help_text = "Message id"
+    search_help_text = _("Message id")
     ordering = ("-pk",)
     actions = ("send_again",)
     annotations = {"address": F("subscription__address")}
 
     message = column(
-        "message", lambda row: two_lines(unbroken(row.kind), breakable(row.message_id)), "kind"
+        _("message"), lambda row: two_lines(unbroken(row.kind), breakable(row.message_id)), "kind"
     )
-    state_ = column("state", state_badge, "state")
-    to = column("to", lambda row: breakable(shortened(shown(row.address), 50)))
-    tries = column("attempts", lambda row: row.attempts or EMPTY, "attempts")
-    last = column("last answer", lambda row: shortened(row.answer or str(row.status or ""), 60))
-    created = moment_column("created", "created_at")
+    state_ = column(_("state"), state_badge, "state")
+    to = column(_("to"), lambda row: breakable(shortened(shown(row.address), 50)))
+    tries = column(_("attempts"), lambda row: row.attempts or EMPTY, "attempts")
+    last = column(_("last answer"), lambda row: shortened(row.answer or str(row.status or ""), 60))
+    created = moment_column(_("created"), "created_at")
 
-    @action(description="Send again", permissions=["act"])
+    @action(description=_("Send again"), permissions=["act"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutgoingMessage]) -> None:
         """Send messages now, with the same ids, in any state (POST only)."""
         now = timezone.now()
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
-        self.note(request, rows, "Sent again.")
+        self.note(request, rows, gettext_noop("Sent again."))
         count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         doorbell.ring_each(outbox.QUEUE, workspaces)
-        messages.success(request, f"Queued for a worker: {count}.")
+        text = gettext("Queued for a worker: %(count)s.")
+        messages.success(request, text % {"count": number(count)})
         if rows.filter(subscription__is_enabled=False).exists():
-            messages.warning(request, "Some wait until their subscription is enabled again.")
+            text = gettext("Some wait until their subscription is enabled again.")
+            messages.warning(request, text)
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         now = timezone.now()
         text, __ = readable(row.payload.encode())
         to = link(page_at("crm_sync.subscription", row.subscription_id), shown(row.address))
         facts: list[tuple[str, object]] = [
-            ("Workspace", row.workspace_slug),
-            ("To", to),
-            ("Id", row.message_id),
-            ("Created", exact_moment(row.created_at, now)),
-            ("Attempts", row.attempts),
-            ("Last attempt", exact_moment(row.tried_at, now)),
-            ("Last status", row.status or EMPTY),
-            ("Next attempt", exact_moment(row.due_at, now)),
+            (gettext("Workspace"), row.workspace_slug),
+            (gettext("To"), to),
+            (gettext("Id"), row.message_id),
+            (gettext("Created"), exact_moment(row.created_at, now)),
+            (gettext("Attempts"), row.attempts),
+            (gettext("Last attempt"), exact_moment(row.tried_at, now)),
+            (gettext("Last status"), row.status or EMPTY),
+            (gettext("Next attempt"), exact_moment(row.due_at, now)),
         ]
         return {"badge": state_badge(row), "facts": facts, "payload": text}
 
@@ -137,17 +141,17 @@ def attention(person: Person, now: datetime) -> list[Attention]:
         Attention(
             standing_badge(row),
             shortened(
-                _("%(address)s gets no messages: %(problem)s")
+                gettext("%(address)s gets no messages: %(problem)s")
                 % {"address": shown(row.address), "problem": row.problem},
                 140,
             ),
             row.workspace_slug,
             moment(row.failing_since, now),
             page_of(row),
-            remedy=_("Fix the receiver or the address, then enable the subscription")
+            remedy=gettext("Fix the receiver or the address, then enable the subscription")
             if not row.is_enabled
-            else _("Fix the receiver, or correct the address"),
-            next_try=moment(row.due_at, now) if row.is_enabled else _("Not by itself"),
+            else gettext("Fix the receiver, or correct the address"),
+            next_try=moment(row.due_at, now) if row.is_enabled else gettext("Not by itself"),
         )
         for row in named[:NEWEST]
     ]

@@ -10,7 +10,8 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.admin.ui import own_password
@@ -32,6 +33,7 @@ from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
 from crm_sync.security import login
 from crm_sync.text import capitalized
+from crm_sync.translated import number, said_of
 
 BOTH_VALID = timedelta(hours=24)  # how long the old secret stays valid after a change
 State = OutgoingMessage.State
@@ -41,7 +43,7 @@ class SubscriptionForm(ModelForm):
     """The address of a subscription, and the kinds of messages that it gets."""
 
     kinds = forms.MultipleChoiceField(
-        label="Messages", widget=UnfoldAdminCheckboxSelectMultipleWidget
+        label=_("Messages"), widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
     password = OwnPasswordField()
     request: HttpRequest
@@ -56,7 +58,7 @@ class SubscriptionForm(ModelForm):
         if "kinds" in self.fields:
             kinds = hooks.plugged().message_kinds
             field: Any = self.fields["kinds"]
-            field.choices = [(one.name, f"{one.name}: {one.text}") for one in kinds]
+            field.choices = [(one.name, said_of(one.name, one.text)) for one in kinds]
         own_password.ask(self, self.request)
 
     def clean(self) -> dict[str, Any]:
@@ -69,15 +71,15 @@ class SubscriptionForm(ModelForm):
         """Reject an invalid address, with the reason."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
-            raise forms.ValidationError(f"{capitalized(found)}.")
+            raise forms.ValidationError(f"{capitalized(found.said())}.")
         return text
 
 
 def standing(row: Subscription) -> tuple[str, str]:
     """Return the state of a subscription as one word, and its tone."""
     if not row.is_enabled:
-        return (_("Stopped"), "danger") if row.problem else (_("Disabled"), "muted")
-    return (_("Failing"), "warning") if row.failing_since else (_("Active"), "good")
+        return (gettext("Stopped"), "danger") if row.problem else (gettext("Disabled"), "muted")
+    return (gettext("Failing"), "warning") if row.failing_since else (gettext("Active"), "good")
 
 
 def standing_badge(row: Subscription) -> SafeString:
@@ -91,9 +93,11 @@ class SubscriptionAdmin(ScopedAdmin):
 
     form = SubscriptionForm
     empty = Empty(
-        "No other system gets messages",
-        "CRM sync can send a message to another system when a property is in sync or refused, when"
-        " an order has a new status, and when materials are ready. Add its address here.",
+        _("No other system gets messages"),
+        _(
+            "CRM sync can send a message to another system when a property is in sync or refused,"
+            " when an order has a new status, and when materials are ready. Add its address here."
+        ),
     )
     change_form_template = "crm_sync/outgoing/subscription.html"
     list_display = ("address_", "state", "messages_", "waiting", "since")
@@ -101,11 +105,11 @@ class SubscriptionAdmin(ScopedAdmin):
     ordering = ("pk",)
     actions = ("send_test", "rotate", "enable", "disable")
 
-    address_ = column("address", lambda row: two_lines(shown(row.address), row.problem[:120]))
-    state = column("state", standing_badge)
-    messages_ = column("messages", lambda row: ", ".join(row.kinds))
-    waiting = column("waiting", lambda row: f"{row.pending:,}")
-    since = moment_column("failing since", "failing_since")
+    address_ = column(_("address"), lambda row: two_lines(shown(row.address), row.problem[:120]))
+    state = column(_("state"), standing_badge)
+    messages_ = column(_("messages"), lambda row: ", ".join(row.kinds))
+    waiting = column(_("waiting"), lambda row: number(row.pending))
+    since = moment_column(_("failing since"), "failing_since")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load all except the secrets, and count the messages that are pending and given up."""
@@ -135,7 +139,7 @@ class SubscriptionAdmin(ScopedAdmin):
         may = self.has_change_permission(request, obj)
         if may and login.needs_password(request, timezone.now()):
             fields.append("password")
-        return [("Address and messages", {"fields": fields})]
+        return [(gettext("Address and messages"), {"fields": fields})]
 
     def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
         """Write only the columns that were changed here: workers write the others (rule 7)."""
@@ -151,7 +155,7 @@ class SubscriptionAdmin(ScopedAdmin):
         self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
     ) -> HttpResponse:
         """Show the secret once, in the response itself: it is stored in no session."""
-        return self._shown_once(request, obj, "The subscription is saved.")
+        return self._shown_once(request, obj, gettext("The subscription is saved."))
 
     # --- the page ---
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
@@ -163,33 +167,37 @@ class SubscriptionAdmin(ScopedAdmin):
         }
 
     # --- what a person does ---
-    @action(description="Send a test message", permissions=["act"])
+    @action(description=_("Send a test message"), permissions=["act"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Write a message of the kind `test` to the outbox (POST only)."""
         rows = list(queryset)
         sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
-        self._noted(request, [row for row in rows if row.is_enabled], "Sent a test message.")
+        self._noted(
+            request, [row for row in rows if row.is_enabled], gettext_noop("Sent a test message.")
+        )
         if len(sent) < len(rows):
-            messages.warning(
-                request, "Nothing is sent to a disabled subscription: enable it first."
-            )
+            text = gettext("Nothing is sent to a disabled subscription: enable it first.")
+            messages.warning(request, text)
         if sent:
-            messages.success(request, f"Queued for a worker: {len(sent)}.")
+            text = gettext("Queued for a worker: %(count)s.")
+            messages.success(request, text % {"count": number(len(sent))})
         return HttpResponseRedirect(page_of(sent[0]) if len(sent) == 1 else request.path)
 
-    @action(description="Change the secret", permissions=["act"])
+    @action(description=_("Change the secret"), permissions=["act"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Make a new secret. For a day, the old one also signs each message (POST only)."""
         rows = list(queryset[:2])
         if len(rows) != 1:
-            messages.warning(request, "Change the secret of one subscription at a time.")
+            text = gettext("Change the secret of one subscription at a time.")
+            messages.warning(request, text)
             return None
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            text = gettext("Messages to %(address)s will be signed with a new secret.")
             return own_password.ask_first(
                 self,
                 request,
-                title="Change the secret",
-                text=f"Messages to {shown(rows[0].address)} will be signed with a new secret.",
+                title=gettext("Change the secret"),
+                text=text % {"address": shown(rows[0].address)},
                 back=page_of(rows[0]),
             )
         with transaction.atomic():
@@ -199,11 +207,11 @@ class SubscriptionAdmin(ScopedAdmin):
             row.secret = signature.new_secret()
             names = ["secret", "previous_secret", "previous_secret_until"]
             row.save(update_fields=names)
-        self._noted(request, rows, "The secret was changed.")
-        text = "For 24 hours messages are signed with the old secret too."
+        self._noted(request, rows, gettext_noop("The secret was changed."))
+        text = gettext("For 24 hours messages are signed with the old secret too.")
         return self._shown_once(request, row, text)
 
-    @action(description="Enable", permissions=["act"])
+    @action(description=_("Enable"), permissions=["act"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Enable subscriptions, and send their pending messages at once (POST only)."""
         now = timezone.now()
@@ -211,23 +219,30 @@ class SubscriptionAdmin(ScopedAdmin):
         rows = [row for row in queryset if not row.is_enabled]
         waiting = OutgoingMessage.objects.filter(state=State.PENDING)
         waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
-        return self._switch(request, rows, "Enabled", is_enabled=True, **fresh)
+        said = gettext("Enabled: %(count)s.")
+        return self._switch(request, rows, gettext_noop("Enabled."), said, is_enabled=True, **fresh)
 
-    @action(description="Disable", permissions=["act"])
+    @action(description=_("Disable"), permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
-        return self._switch(request, rows, "Disabled", is_enabled=False)
+        said = gettext("Disabled: %(count)s.")
+        return self._switch(request, rows, gettext_noop("Disabled."), said, is_enabled=False)
 
     def _switch(
-        self, request: HttpRequest, rows: list[Subscription], said: str, **columns: Any
+        self,
+        request: HttpRequest,
+        rows: list[Subscription],
+        noted: str,
+        said: str,
+        **columns: Any,
     ) -> HttpResponse:
         with transaction.atomic():
             Subscription.objects.filter(pk__in=[row.pk for row in rows]).update(**columns)
             for workspace_id in sorted({row.workspace_id for row in rows}):
                 outbox.note_kinds(workspace_id)
-        self._noted(request, rows, f"{said}.")
-        messages.success(request, f"{said}: {len(rows)}.")
+        self._noted(request, rows, noted)
+        messages.success(request, said % {"count": number(len(rows))})
         return HttpResponseRedirect(page_of(rows[0]) if len(rows) == 1 else request.path)
 
     def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
@@ -235,11 +250,12 @@ class SubscriptionAdmin(ScopedAdmin):
         self.note(request, mine.defer("secret", "previous_secret"), text)
 
     def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
+        purpose = gettext("The receiver verifies each message with this secret.")
         return secret_page(
             self,
             request,
-            title="The new secret",
-            text=f"{text} The receiver verifies each message with this secret.",
+            title=gettext("The new secret"),
+            text=f"{text} {purpose}",
             secret=str(row.secret),
             back=page_of(row),
         )
@@ -253,13 +269,16 @@ def shown(address: str) -> str:
 
 def _facts(row: Any) -> list[tuple[str, object]]:
     now, listed = timezone.now(), f"{list_of('crm_sync.outgoingmessage')}?subscription={row.pk}"
-    until = row.previous_secret_until
+    until, failing = row.previous_secret_until, row.failing_since
     found: list[tuple[str, object]] = [
-        ("Workspace", row.workspace_slug),
-        ("Failing since", exact_moment(row.failing_since, now) if row.failing_since else ""),
-        ("Next try", exact_moment(row.due_at, now) if row.failing_since and row.is_enabled else ""),
-        ("Waiting", link(listed, f"{row.pending:,}")),
-        ("Given up", link(f"{listed}&state__exact=GIVEN_UP", f"{row.given_up:,}")),
-        ("Old secret valid until", exact_moment(until, now) if until and until > now else ""),
+        (gettext("Workspace"), row.workspace_slug),
+        (gettext("Failing since"), exact_moment(failing, now) if failing else ""),
+        (gettext("Next try"), exact_moment(row.due_at, now) if failing and row.is_enabled else ""),
+        (gettext("Waiting"), link(listed, number(row.pending))),
+        (gettext("Given up"), link(f"{listed}&state__exact=GIVEN_UP", number(row.given_up))),
+        (
+            gettext("Old secret valid until"),
+            exact_moment(until, now) if until and until > now else "",
+        ),
     ]
     return [(name, value) for name, value in found if value != ""]

@@ -6,6 +6,8 @@ unfold has no types, so the type checker sees Django's own classes, which unfold
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from django.utils.translation import gettext
+
 if TYPE_CHECKING:
     from django import forms
     from django.contrib import admin
@@ -78,6 +80,17 @@ if not TYPE_CHECKING:
             if lookup.partition("__")[0] in columns and TOO_LONG.search(str(value)):
                 return False  # our own filters parse their parameters themselves
             return super().lookup_allowed(lookup, value, request)
+
+        def history_view(self, request: Any, object_id: str, extra_context: Any = None) -> Any:
+            """Show what is stored in English in the language of the reader.
+
+            Django stores its own texts as JSON, and translates them itself.
+            """
+            answer = super().history_view(request, object_id, extra_context)
+            for entry in (getattr(answer, "context_data", None) or {}).get("action_list", ()):
+                if not entry.change_message.startswith("["):
+                    entry.change_message = gettext(entry.change_message)
+            return answer
 
 
 __all__ = [

@@ -85,7 +85,7 @@ def ask_first(
     context = {
         "title": title,
         "text": text,
-        "wrong": login.WRONG if NAME in request.POST else "",
+        "wrong": login.wrong_password() if NAME in request.POST else "",
         "posted": [(name, one) for name in kept for one in request.POST.getlist(name)],
         "back": back or listed,
         "needs_password": needs_password,

@@ -9,7 +9,6 @@
 
     const EVERY = 3000; // milliseconds
     const AFTER_SILENCE = 10000;
-    const SILENT = "No answer at the moment; asking again.";
     const NOT_OURS = new Set(["open"]); // what a person unfolded
 
     const isLike = (one, other) =>
@@ -92,7 +91,7 @@
         note.className = "cs-silent";
         note.setAttribute("role", "status");
         note.hidden = true;
-        note.textContent = SILENT;
+        note.textContent = document.querySelector("#words").dataset.silent;
         document.body.append(note);
         let pause = "now" in box.dataset ? 0 : Number(box.dataset.every) || EVERY;
         while (!document.querySelector("[data-finished], [data-next]")) {

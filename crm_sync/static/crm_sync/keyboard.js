@@ -1,9 +1,12 @@
 // What the templates of the admin leave out for people with a keyboard or a screen reader:
 // landmarks, and a way to each control that a mouse can press.
+const saidByScripts = () => document.querySelector("#words")?.dataset ?? {};
+
 addEventListener("DOMContentLoaded", () => {
+  const said = saidByScripts();
   const sidebar = document.querySelector("#nav-sidebar");
   sidebar?.setAttribute("role", "navigation");
-  sidebar?.setAttribute("aria-label", "Screens");
+  sidebar?.setAttribute("aria-label", said.screens);
   // A landmark within that one, without a name, as is the one of the tabs above some lists.
   document.querySelector("#nav-sidebar-inner")?.setAttribute("role", "presentation");
   // On the pages without a sidebar, such as the login, everything is in #page.
@@ -13,7 +16,7 @@ addEventListener("DOMContentLoaded", () => {
   // The browser looks for `autofocus` once, and finds nothing while the layout is still being made.
   if (document.activeElement === document.body) document.querySelector("[autofocus]")?.focus();
 
-  const WORDS = { dock_to_right: "Sidebar", filter_list: "Filters", close: "Close" };
+  const WORDS = { dock_to_right: said.sidebar, filter_list: said.filters, close: said.close };
   for (const one of document.querySelectorAll("span, div, a:not([href])")) {
     if (!one.hasAttribute("x-on:click") && !one.hasAttribute("@click")) continue;
     if (one.querySelector("a[href], button, input, select")) continue; // it holds the control itself
@@ -34,10 +37,11 @@ addEventListener("DOMContentLoaded", () => {
 addEventListener("load", () =>
   setTimeout(() => {
     for (const one of document.querySelectorAll(".help-tooltip")) one.setAttribute("role", "img");
+    const said = saidByScripts();
     // The script of the scroll bars calls each of its regions "scrollable content".
     for (const one of document.querySelectorAll(".simplebar-content-wrapper")) {
       const panel = one.closest("#changelist-filter");
-      one.setAttribute("aria-label", panel ? "Filters, scrollable" : "Screens, scrollable");
+      one.setAttribute("aria-label", panel ? said.filtersScrollable : said.screensScrollable);
     }
     for (const one of document.querySelectorAll("select.select2-hidden-accessible")) {
       const shown = document.getElementById(`select2-${one.id}-container`);

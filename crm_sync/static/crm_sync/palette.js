@@ -32,14 +32,15 @@ addEventListener("DOMContentLoaded", () => {
       if (mine.signal.aborted) return false;
       shown = undefined;
       found.replaceChildren();
-      said.textContent = "No answer at the moment. Press Enter to ask again, or reload the page.";
+      said.textContent = dialog.dataset.silent;
       return false;
     }
     if (mine.signal.aborted) return false;
     found.innerHTML = page; // escaped by the template
     shown = query;
     const count = links().length;
-    said.textContent = count ? `${count} ${count === 1 ? "result" : "results"}` : "";
+    const { one, several } = dialog.dataset;
+    said.textContent = count ? (count === 1 ? one : several).replace("#", count) : "";
     return true;
   }
 

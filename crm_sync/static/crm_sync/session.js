@@ -5,7 +5,7 @@
 (() => {
     "use strict";
 
-    const { session: ADDRESS, login: LOGIN } = document.currentScript.dataset;
+    const { session: ADDRESS } = document.currentScript.dataset;
     const EVERY = 5000; // milliseconds
     const TOKENS = "[name=csrfmiddlewaretoken]";
 
@@ -47,10 +47,7 @@
 
     note.className = "cs-silent";
     note.setAttribute("role", "alert");
-    note.innerHTML =
-        "You are logged out, so nothing is saved." +
-        ` <a class="cs-link" href="${LOGIN}" target="_blank">Log in in another tab</a>,` +
-        " then go on here: this page keeps what you typed.";
+    note.append(document.querySelector("#logged-out").content.cloneNode(true));
     document.addEventListener("session-ended", ask);
     document.addEventListener("submit", hold, true);
 })();
