@@ -1,9 +1,8 @@
 """The process that reads one feed: `python -m properties.feeds.child FILE < PROFILE`.
 
-It has no settings of Django, so no access to the database or any secret, and it says all in
-English. It writes the items to its standard output,
-one item a line, and then how the file ended. A file that needs too much time or memory ends only
-this process.
+It has no settings of Django, so it reaches no database and no secret, and says all in English. It
+writes the items to its standard output, one item a line, and then how the file ended. A file that
+needs too much time or memory ends only this process.
 """
 
 import json

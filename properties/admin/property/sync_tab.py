@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
 from crm_sync.platform.errors import Problem
@@ -72,7 +72,7 @@ def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
     return [
         (gettext("Last answer"), problem_cell(row.last_answer)),
         (gettext("Refreshed from there"), exact_moment(row.read_at, now)),
-        (gettext("Sent to the platform"), exact_moment(row.pushed_at, now)),
+        (pgettext("moment", "Sent to the platform"), exact_moment(row.pushed_at, now)),
         (gettext("Next attempt"), exact_moment(row.due_at, now)),
         (gettext("Waits because"), _why(row, now) or EMPTY),
         (gettext("Failed attempts in a row"), str(row.attempts)),
