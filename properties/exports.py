@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from properties.feeds.swissrets.json_writer import WHOLE, write_json
 from properties.feeds.table.table_writer import (
@@ -45,8 +46,9 @@ class ExportReport:
     def named(self, properties: QuerySet[Property]) -> QuerySet[Property]:
         """Leave out properties that have no reference of ours; return the others."""
         nameless = properties.filter(object_reference_id=None)
+        name, reason = gettext("platform id %(id)s"), gettext("it has no reference of ours")
         for platform_id in nameless.values_list("platform_id", flat=True):
-            self.add(f"platform id {platform_id}", [(WHOLE, "it has no reference of ours")])
+            self.add(name % {"id": platform_id}, [(WHOLE, reason)])
         return properties.exclude(object_reference_id=None)
 
     def document(self, path: Path) -> dict[str, Any]:

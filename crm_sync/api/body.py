@@ -40,7 +40,7 @@ class JsonObject(BaseParser):
         try:
             found = read_json(body)
         except ValueError as error:
-            raise ParseError(f"The body {error}.") from None
+            raise ParseError(f"The body {str(error).removeprefix('This ')}.") from None
         if not isinstance(found, dict):
             raise ParseError("The body must be a JSON object.")
         if _depth(found) > DEEPEST:

@@ -23,6 +23,8 @@ GROWTH = 1.5  # times the work for a record that a record of the smallest file t
 READ = r"""
 import json, re, sys, time
 from pathlib import Path
+from django.conf import settings
+settings.configure(USE_I18N=False)
 from properties.feeds.recognition import read_feed
 began = time.process_time()
 taken = sum(1 for item in read_feed(Path(sys.argv[1])) if hasattr(item, "document"))

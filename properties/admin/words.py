@@ -6,6 +6,8 @@ from datetime import time
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
@@ -17,7 +19,7 @@ from properties.catalog.numbers import MONEY
 from properties.forms.input_values import unit
 from properties.models.property import ProblemKind
 
-NOT_THERE = "(not there)"  # a member that only the other value has
+NOT_THERE = _("(not there)")  # a member that only the other value has
 
 Member = tuple[str, str]  # label ("" for the value itself) and text
 
@@ -38,16 +40,17 @@ def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
         return worded(path, old), worded(path, new)
     before, after = list(_members(path, old, "")), list(_members(path, new, ""))
     return (
-        _joined([member for member in before if member not in after]) or NOT_THERE,
-        _joined([member for member in after if member not in before]) or NOT_THERE,
+        _joined([member for member in before if member not in after]) or str(NOT_THERE),
+        _joined([member for member in after if member not in before]) or str(NOT_THERE),
     )
 
 
 def problem_in_words(kind: str, problem: Problem) -> str:
     """Return why a field waits for a person; the platform's own words are marked as such."""
-    who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
     said = explain(problem)
-    return str(said) if said.details else f"{who}{problem}"
+    if said.details or kind != ProblemKind.REFUSED:
+        return str(said)
+    return gettext("The platform refused it: %(words)s") % {"words": problem}
 
 
 def _joined(members: list[Member]) -> str:
@@ -87,7 +90,7 @@ def _below(name: str, inside: str) -> str:
 def _scalar(field: Field | None, value: Any) -> str:
     """Return a single value in words; a value that does not fit its field is unchanged."""
     if isinstance(value, bool):
-        return "Yes" if value else "No"
+        return gettext("Yes") if value else gettext("No")
     if isinstance(value, int | float):
         return f"{_number(value)} {_unit(field)}".strip()
     if not isinstance(value, str):

@@ -1,7 +1,7 @@
 """The one table of all property fields, and the rules that follow from it.
 
 The form, validation, the differences to push, feeds and documentation all use it.
-Pure: no I/O, and of Django only the translation of names.
+Pure: no I/O, and of Django only the translation of names and messages.
 
 field       what the catalog says of a field           equality    when two values are the same
 fields      the table of all fields                   sending     what may travel

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import NoReturn
 
+from django.utils.translation import gettext
+
 from crm_sync.text import quoted
 from properties.catalog.field import Field
 from properties.catalog.ranges import is_likely
@@ -82,7 +84,7 @@ def number(
         return whole(float(plain)) if "." in plain else int(plain)
     if len(plain) > LONGEST:
         if plain.lstrip("+-").isdecimal():
-            raise Unreadable(f"{quoted(text)} is too large")
+            raise Unreadable(gettext("%(text)s is too large") % {"text": quoted(text)})
         _refuse_number(text)
     if field.name == "floor" and (floor := _floor(plain.upper())) is not None:
         return floor
@@ -96,7 +98,7 @@ def number(
     beside = _words_beside(field, currency)
     unit = behind.strip(" .").lower().replace("²", "2").replace("³", "3")
     if (before and before.lower() not in beside) or (unit and unit not in {*beside, PERCENT}):
-        _refuse_number(text, f" in {currency}" if field.unit == MONEY else _in(field))
+        _refuse_number(text, currency if field.unit == MONEY else _NAMES.get(field.unit, ""))
     minus = -1 if sign in _MINUS else 1
     value = _unsigned(text, digits or "0", bool(rounded), decimal_point, _fits(field, minus))
     if half:
@@ -126,7 +128,10 @@ def of_percentage(field: Field, shown: object, percent: Number) -> Number:
         return percent
     if field.unit == "ratio":
         return whole(float(Decimal(repr(percent)) / 100))
-    raise Unreadable(f"{quoted(shown)} is a percentage, not a number{_in(field)}")
+    said = {"text": quoted(shown), "unit": _NAMES.get(field.unit, "")}
+    if said["unit"]:
+        raise Unreadable(gettext("%(text)s is a percentage, not a number in %(unit)s") % said)
+    raise Unreadable(gettext("%(text)s is a percentage, not a number") % said)
 
 
 def _words_beside(field: Field, currency: str) -> frozenset[str]:
@@ -171,8 +176,10 @@ def _likely(text: str, thousands: int, decimal: float, fits: Callable[[Number], 
     """Return the only one of two numbers that fits."""
     found = [value for value in (thousands, whole(decimal)) if fits(value)]
     if len(found) != 1:
-        either = f"{thousands} or {say_number(whole(decimal))}"
-        raise Unreadable(f"{quoted(text)} is unclear: write {either}")
+        said = gettext("%(text)s is unclear: write %(first)s or %(second)s")
+        second = say_number(whole(decimal))
+        values = {"text": quoted(text), "first": thousands, "second": second}
+        raise Unreadable(said % values)
     return found[0]
 
 
@@ -185,13 +192,12 @@ def _floor(text: str) -> int | None:
 
 def _finite(text: str, value: float) -> Number:
     if not math.isfinite(value):
-        raise Unreadable(f"{quoted(text)} is too large")
+        raise Unreadable(gettext("%(text)s is too large") % {"text": quoted(text)})
     return whole(value)
 
 
-def _in(field: Field) -> str:
-    return f" in {_NAMES[field.unit]}" if field.unit in _NAMES else ""
-
-
 def _refuse_number(text: str, unit: str = "") -> NoReturn:
-    raise Unreadable(f"{quoted(text)} is not a number{unit or ' such as 1200 or 4.5'}")
+    said = {"text": quoted(text), "unit": unit}
+    if unit:
+        raise Unreadable(gettext("%(text)s is not a number in %(unit)s") % said)
+    raise Unreadable(gettext("%(text)s is not a number such as 1200 or 4.5") % said)

@@ -8,10 +8,16 @@ import re
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.text import quoted
+from crm_sync.translated import Text
 from properties.catalog.field import Field, Kind
 from properties.catalog.numbers import FRANCS, LONGEST, Unreadable, number
 
+NO_DATE = _("%(text)s is not a date such as 2026-01-31")
+NO_TIME = _("%(text)s is not a time such as 2026-01-31 09:00")
 # The words for true and false in Excel, in the languages of Switzerland, and what people write.
 _WORDS = {
     **dict.fromkeys(("true", "wahr", "vrai", "vero", "1", "x"), True),
@@ -65,7 +71,7 @@ def day(text: str) -> str:
     Raises:
         Unreadable: it is none.
     """
-    return _cut(text, "date such as 2026-01-31")[0]
+    return _cut(text, NO_DATE)[0]
 
 
 def moment(text: str, zone: tzinfo) -> str:
@@ -77,8 +83,7 @@ def moment(text: str, zone: tzinfo) -> str:
     Raises:
         Unreadable: it is none.
     """
-    wanted = "time such as 2026-01-31 09:00"
-    iso, time, offset = _cut(text, wanted)
+    iso, time, offset = _cut(text, NO_TIME)
     if not time:
         return iso
     try:
@@ -86,7 +91,7 @@ def moment(text: str, zone: tzinfo) -> str:
         there = at if at.tzinfo else at.replace(tzinfo=zone)
         return there.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError):  # 25:00; year 1 in an offset east of UTC
-        raise Unreadable(f"{quoted(text)} is not a {wanted}") from None
+        raise Unreadable(NO_TIME % {"text": quoted(text)}) from None
 
 
 def yes_or_no(text: str) -> bool:
@@ -97,18 +102,23 @@ def yes_or_no(text: str) -> bool:
     """
     word = _WORDS.get(text.strip().lower())
     if word is None:
-        raise Unreadable(f"{quoted(text)} is neither yes nor no")
+        raise Unreadable(gettext("%(text)s is neither yes nor no") % {"text": quoted(text)})
     return word
 
 
-def _cut(text: str, wanted: str) -> tuple[str, str, str]:
-    """Split a text into the day in ISO form, the time and the offset."""
+def _cut(text: str, refusal: Text) -> tuple[str, str, str]:
+    """Split a text into the day in ISO form, the time and the offset.
+
+    Args:
+        refusal: what is said of a text that is none, with a place for the text.
+    """
     found = _DAY.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if found is None:
-        raise Unreadable(f"{quoted(text)} is not a {wanted}")
+        raise Unreadable(refusal % {"text": quoted(text)})
     year, month, day_ = found.group(1, 2, 3) if found[1] else found.group(7, 6, 4)
     try:
         iso = date(int(year), int(month), int(day_)).isoformat()
     except ValueError:
-        raise Unreadable(f"{quoted(text)} is no day of the calendar") from None
+        said = gettext("%(text)s is no day of the calendar") % {"text": quoted(text)}
+        raise Unreadable(said) from None
     return iso, (found[8] or "").replace(",", "."), found[9] or ""

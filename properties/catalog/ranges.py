@@ -6,6 +6,8 @@ The interface gives no ranges. These follow from the units, and are no narrower 
 import math
 from decimal import Decimal
 
+from django.utils.translation import gettext
+
 from properties.catalog.field import Field, Kind
 
 Range = tuple[float | None, float | None]  # least and most; None if there is no end
@@ -37,8 +39,10 @@ def range_fault(field: Field, number: float | Decimal) -> str | None:
     if (least is None or number >= least) and (most is None or number <= most):
         return None
     if least is not None and most is not None:
-        return f"Write a number between {least} and {most}, not {number}"
-    return f"Write a number from {least}, not {number}"
+        text = gettext("Write a number between %(least)s and %(most)s, not %(number)s")
+    else:
+        text = gettext("Write a number from %(least)s, not %(number)s")
+    return text % {"least": least, "most": most, "number": number}
 
 
 def is_likely(field: Field, number: float) -> bool:

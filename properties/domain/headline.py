@@ -3,9 +3,21 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-PER = {"DAY": "a day", "WEEK": "a week", "MONTH": "a month", "YEAR": "a year"}
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from crm_sync.translated import Text
+
+PER: dict[str, Text] = {
+    "DAY": _("a day"),
+    "WEEK": _("a week"),
+    "MONTH": _("a month"),
+    "YEAR": _("a year"),
+}
 AMOUNTS = {"rent": ("gross", "net"), "buy": ("price",)}  # the first there is
-REFERRING = {"M2": "per m²", "KM2": "per km²"}
+REFERRING: dict[str, Text] = {"M2": _("per m²"), "KM2": _("per km²")}
+NET = pgettext_lazy("price", "net")
 
 
 def address_lines(address: object) -> tuple[str, str]:
@@ -44,15 +56,17 @@ def price(prices: object, offer_type: object) -> tuple[str, str]:
             said = (
                 PER.get(str(part.get("interval")), ""),
                 REFERRING.get(str(part.get("referring")), ""),
-                "net" if name == "net" else "",
+                NET if name == "net" else "",
             )
-            return _joined(currency, grouped(part[name])), ", ".join(filter(None, said))
+            return _joined(currency, grouped(part[name])), ", ".join(
+                str(one) for one in said if one
+            )
     return "", ""
 
 
 def grouped(value: float) -> str:
     """Return a number with its thousands apart: "1,250,000", "2,450.5"."""
-    return f"{Decimal(str(value)):,f}"
+    return number_format(Decimal(str(value)), force_grouping=True)
 
 
 def _is_amount(part: object, name: str) -> bool:

@@ -1,8 +1,8 @@
 """The process that reads one feed: `python -m properties.feeds.child FILE < PROFILE`.
 
-It has no access to Django, the database or any secret. It writes the items to its standard output,
-one item a line, and then how the file ended. A file that needs too much time or memory ends only
-this process.
+It has no settings of Django, so it reaches no database and no secret, and says all in English. It
+writes the items to its standard output, one item a line, and then how the file ended. A file that
+needs too much time or memory ends only this process.
 """
 
 import json
@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 from typing import BinaryIO
+
+from django.conf import settings
 
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
 from properties.feeds.profile import Profile
@@ -60,4 +62,5 @@ def _limit(kind: int, value: int) -> None:
 
 
 if __name__ == "__main__":
+    settings.configure(USE_I18N=False)
     main(Path(sys.argv[1]), Profile.from_json(sys.stdin.read()), sys.stdout.buffer)

@@ -14,13 +14,15 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.admin.ui.scope import offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
-from crm_sync.text import capitalized
+from crm_sync.translated import said_of
 from properties import merge
 from properties.catalog import (
     READ_ONLY,
@@ -136,7 +138,8 @@ class PropertyForm(forms.Form):
         if self.creating:
             self.fields[WORKSPACE] = forms.ModelChoiceField(
                 Workspace.objects.none(),
-                empty_label="Select a workspace",
+                label=_("Workspace"),
+                empty_label=_("Select a workspace"),
                 widget=UnfoldAdminSelectWidget(),
             )
             offer_workspaces(self.person, self.fields[WORKSPACE])
@@ -200,16 +203,17 @@ class PropertyForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Assemble the changed leaves, and report at each input what the platform would refuse."""
         if self.is_forged:
-            raise ValidationError("This page cannot say what it showed: reload it.")
+            raise ValidationError(gettext("This page cannot say what it showed: reload it."))
         for name in READ_ONLY:
             if any(posted.partition("[")[0].partition(".")[0] == name for posted in self.data):
-                self.add_error(None, f"{label(name)}: {READ_ONLY_MESSAGE}")
+                self.add_error(None, said_of(label(name), READ_ONLY_MESSAGE))
         if self.creating:
             self._check_reference()
         data = cast(QueryDict, self.data)
         for name, one in self.inputs.items():
             if one.is_owned and one.was_posted(data):  # the rule is newer than the page
-                self.add_error(name, f"{one.note} What you entered was not saved.")
+                not_saved = gettext("What you entered was not saved.")
+                self.add_error(name, f"{one.note} {not_saved}")
         stored = merge.leaves(self.instance.desired)
         shown = merge.leaves(self.document)
         for leaf, (touched, removed) in self._touched().items():
@@ -238,7 +242,7 @@ class PropertyForm(forms.Form):
             return
         self.ownership = owners.of_workspace(workspace)
         for fault in owners.refused(self.instance, self.changes, self.ownership):
-            name, _ = self._input_at(fault, ())
+            name, __ = self._input_at(fault, ())
             touched = [one for one in self.changed_data if leaf_of(one) == fault.path]
             self.add_error(name or next(iter(touched), None), fault.message)
 
@@ -261,9 +265,10 @@ class PropertyForm(forms.Form):
         workspace = self.cleaned_data.get(WORKSPACE)
         fault = references.fault(reference)
         if fault:
-            self.add_error(REFERENCE, capitalized(fault))
+            self.add_error(REFERENCE, fault)
         elif Property.objects.filter(workspace=workspace, object_reference_id=reference).exists():
-            self.add_error(REFERENCE, f"{workspace} has a property {reference} already")
+            text = gettext("%(workspace)s has a property %(reference)s already")
+            self.add_error(REFERENCE, text % {"workspace": workspace, "reference": reference})
 
     def _refuse_pairs(self, leaf: str, touched: dict[str, Any], removed: set[int]) -> bool:
         """Refuse entries of a map without a unique name; a second one would replace the first."""
@@ -279,9 +284,10 @@ class PropertyForm(forms.Form):
             if index in removed or (name is None and value is None):
                 continue
             if not name:
-                self.add_error(at["name"], "A name is needed")
+                self.add_error(at["name"], gettext("A name is needed"))
             elif name in seen:
-                self.add_error(at["name"], f"“{name}” is there already")
+                text = gettext("“%(name)s” is there already")
+                self.add_error(at["name"], text % {"name": name})
             seen.add(name or "")
         return any(name.startswith(f"{leaf}[") for name in self.errors)
 
@@ -290,7 +296,7 @@ class PropertyForm(forms.Form):
         for fault in new_faults(leaf, made.value, stored):
             name, inside = self._input_at(fault, made.rows)
             named = label(fault.path) if not name else last_label(fault.path) if inside else ""
-            self.add_error(name, f"{named}: {fault.message}" if named else fault.message)
+            self.add_error(name, said_of(named, fault.message) if named else fault.message)
 
     def _input_at(self, fault: FieldFault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
         """Return the nearest input, and whether the fault is deeper than that.
@@ -317,10 +323,11 @@ class PropertyForm(forms.Form):
     def _ask(self, question: Question, touched: str | None) -> None:
         """Report at the input that somebody else was faster; the page shows both values."""
         self.questions.append(question)
-        who = newer(self.instance, question.leaf).who
-        text = f"{who} changed this while the page was open. Choose above which value is saved."
+        text = gettext(
+            "%(who)s changed this while the page was open. Choose above which value is saved."
+        ) % {"who": newer(self.instance, question.leaf).who}
         name = question.leaf if question.leaf in self.fields else touched
-        self.add_error(name, text if name else f"{label(question.leaf)}: {text}")
+        self.add_error(name, text if name else said_of(label(question.leaf), text))
 
     def _carry(self) -> None:
         """Store in the page which values it asked about, so that an answer is about these."""

@@ -12,13 +12,16 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator, slugify
-from django.utils.translation import get_language_info
+from django.utils.translation import get_language_info, gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.text import capitalized
+from crm_sync.translated import Text, number
 from properties.catalog import (
     FIELDS,
     GROUPS,
+    OTHERS,
     PLACED,
     TEXTS,
     UNKNOWN_NAMES,
@@ -38,12 +41,11 @@ from properties.forms.input_html import labelled
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
 SMALL = 3  # an object with at most so many members is shown inside its parent
 REFERENCE, TITLE = "objectReferenceId", "title"
-STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
-UNKNOWN_FIELDS = "Fields that this app does not know"
+STATES = _("Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said.")
+UNKNOWN_FIELDS = _("Fields that this app does not know")
 SHOWN = 1000  # characters of one of their values
-OTHERS = "Others"  # the fields after the objects and lists of a group
 HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from the platform's values, not as inputs
-MAP_MEMBERS = ("name", "value")
+MAP_MEMBERS: dict[str, Text] = {"name": _("Name"), "value": _("Value")}
 LANGUAGES = "localizations"
 # Where people expect fields of other groups, and the texts: the group, and the field before it.
 WHERE = {TITLE: (TEXTS, ""), LANGUAGES: (TEXTS, TITLE)} | PLACED
@@ -102,13 +104,13 @@ class Block:
     """
 
     path: str
-    title: str
+    title: Text
     rule: str = field(default="", kw_only=True)
     is_owned: bool = field(default=False, kw_only=True)
     places: list[InputPlace] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     is_states: bool = False
-    note: str = ""
+    note: Text = ""
     table: tuple[list[str], list[list[str]]] | None = None
     may_fold: bool = False
     problems: list[str] = field(default_factory=list)
@@ -215,7 +217,7 @@ def _group(rows: list[Field], document: dict[str, Any]) -> Iterator[Block]:
     for is_simple, run in groupby(shown, key=_is_simple):
         some = list(run)
         if is_simple:
-            title = "" if some[0] is shown[0] else OTHERS
+            title = "" if some[0] is shown[0] else group_name(OTHERS)
             yield Block("", title, [InputPlace(row.path, row, label(row.path)) for row in some])
         else:
             for row in some:
@@ -285,7 +287,7 @@ def _language(document: dict[str, Any], index: int) -> str:
     """Return the name of the language of a text: "German (de)"; "" if it is unknown."""
     code = value_at(document, f"{LANGUAGES}[{index}].languageCode")
     try:
-        return f"{get_language_info(str(code))['name']} ({code})"
+        return f"{get_language_info(str(code))['name_translated']} ({code})"
     except KeyError:
         return ""
 
@@ -304,16 +306,17 @@ def _pair(row: Field, index: int) -> list[InputPlace]:
         InputPlace(
             f"{row.path}[{index}].{name}",
             Field(f"{row.path}[].{name}", row.group, Kind.STRING, row.source),
-            name.capitalize(),
+            str(title),
         )
-        for name in MAP_MEMBERS
+        for name, title in MAP_MEMBERS.items()
     ]
 
 
 def _rooms(rooms: list[Any]) -> Block:
-    note = "Read-only: the platform sets them; the number of rooms above can be set."
-    cells = (["Name", "Type", "Floor", "Area"], [_room(room) for room in rooms])
-    return Block("", "Rooms", table=cells, note=note)
+    note = gettext("Read-only: the platform sets them; the number of rooms above can be set.")
+    headers = [gettext("Name"), gettext("Type"), gettext("Floor"), gettext("Area")]
+    cells = (headers, [_room(room) for room in rooms])
+    return Block("", gettext("Rooms"), table=cells, note=note)
 
 
 def _room(room: Any) -> list[str]:
@@ -344,10 +347,12 @@ def _unknown_block(found: list[tuple[str, Any]]) -> Block:
     """Return the block of unknown fields of a newer platform or a feed, which are never lost."""
     shown = found[:UNKNOWN_NAMES]
     cells = [[path, Truncator(as_text(value)).chars(SHOWN)] for path, value in shown]
-    note = "They are kept, and sent when their value changes."
+    note = gettext("They are kept, and sent when their value changes.")
     if len(found) > UNKNOWN_NAMES:
-        note += f" The first {UNKNOWN_NAMES} of {len(found):,} are shown."
-    return Block("", UNKNOWN_FIELDS, table=(["Field", "Value"], cells), note=note)
+        more = gettext("The first %(shown)s of %(count)s are shown.")
+        note = f"{note} {more % {'shown': UNKNOWN_NAMES, 'count': number(len(found))}}"
+    headers = [gettext("Field"), gettext("Value")]
+    return Block("", UNKNOWN_FIELDS, table=(headers, cells), note=note)
 
 
 def as_text(value: Any) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from django.forms import BoundField
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from properties.forms.markup import element, elements
-
-NEEDED = element("span", {"class": "ps-required", "title": "Needed"}, "*")
 
 
 def labelled(bound: BoundField, problems: Iterable[str], rule: str = "") -> SafeString:
@@ -30,7 +29,7 @@ def labelled(bound: BoundField, problems: Iterable[str], rule: str = "") -> Safe
             "label",
             {"for": bound.id_for_label or None},
             bound.label,
-            NEEDED if field.required else "",
+            _needed() if field.required else "",
             _unit(getattr(field, "unit", "")),
         ),
         bound.as_widget(),
@@ -38,6 +37,10 @@ def labelled(bound: BoundField, problems: Iterable[str], rule: str = "") -> Safe
         element("p", {"class": "ps-rule"}, rule) if rule else "",
         elements(element("p", {"class": "ps-problem"}, text) for text in problems),
     )
+
+
+def _needed() -> SafeString:
+    return element("span", {"class": "ps-required", "title": gettext("Needed")}, "*")
 
 
 def _unit(unit: str) -> SafeString | str:

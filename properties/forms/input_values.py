@@ -9,6 +9,8 @@ import re
 from datetime import tzinfo
 from typing import Any
 
+from django.utils.translation import gettext
+
 from crm_sync.json_values import read_json
 from properties.catalog import Field, Kind, choice_name, parsing
 from properties.catalog.instants import read_date, read_datetime
@@ -19,7 +21,6 @@ _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 _UNITS = {"m2": "m²", "m3": "m³", "kg/m2": "kg/m²", "deg WGS84": "°"}
 _UNITS |= {"kWh/(m2*a)": "kWh/(m²·a)", "kg/(m2*a)": "kg/(m²·a)"}
 _NO_UNIT = frozenset({"count", "ratio", "year"})  # the label says it
-NEWER = "\u2013 newer than this app"
 
 
 def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
@@ -78,9 +79,12 @@ def choices(known: tuple[str, ...], current: list[str]) -> list[tuple[str, str]]
     such and kept while nobody touches it.
     """
     offered = [value for value in dict.fromkeys((*current, *known)) if value]
-    return [
-        (value, choice_name(value) if value in known else f"{value} {NEWER}") for value in offered
-    ]
+    return [(value, choice_name(value) if value in known else newer(value)) for value in offered]
+
+
+def newer(value: str) -> str:
+    """Return how a select names a value that we do not know."""
+    return gettext("%(value)s \u2013 newer than this app") % {"value": value}
 
 
 def unit(name: str, currency: str) -> str:
@@ -112,4 +116,4 @@ def _json(text: str) -> Any:
     try:
         return read_json(text)
     except ValueError as error:
-        raise Unreadable(f"This {error}") from None
+        raise Unreadable(str(error)) from None

@@ -7,8 +7,11 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.text import capitalized
+from crm_sync.translated import Text
 from properties.catalog import Field, Kind
 from properties.catalog.numbers import Unreadable
 from properties.forms import input_values
@@ -18,7 +21,12 @@ from properties.forms.plain_widgets import Lines, OneLine, OneOf, SomeOf
 # A page has about 215 inputs, and the theme's own classes are 540 characters each.
 CLASS = "ps-input"
 NOTHING = ("", "—")
-SIGNS = {"": "—", "APPLIES": "Yes", "DOES_NOT_APPLY": "No", "UNKNOWN": "?"}
+SIGNS: dict[str, Text] = {
+    "": "—",
+    "APPLIES": _("Yes"),
+    "DOES_NOT_APPLY": _("No"),
+    "UNKNOWN": "?",
+}
 _LONG = frozenset({Kind.TEXT, Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 
 
@@ -118,10 +126,9 @@ def _widget(field: Input) -> forms.Widget:
     if row.is_characteristic:
         return ThreeState(choices=offered)
     if row.kind is Kind.BOOLEAN:
-        known = [("true", "Yes"), ("false", "No")]
-        kept = (
-            [(shown, f"{shown} {input_values.NEWER}")] if shown not in ("", "true", "false") else []
-        )
+        known = [("true", gettext("Yes")), ("false", gettext("No"))]
+        is_odd = shown not in ("", "true", "false")
+        kept = [(shown, input_values.newer(shown))] if is_odd else []
         return _one([NOTHING, *known, *kept])
     if row.kind is Kind.ENUM:
         return _one(offered)
@@ -134,7 +141,7 @@ def _one(offered: list[tuple[str, str]]) -> forms.Widget:
 
 def _many(row: Field, shown: list[str]) -> forms.Widget:
     # Select2 measures a hidden tab as 0 wide, unless the width is set.
-    attrs = {"style": "width: 100%", "data-placeholder": "None"}
+    attrs = {"style": "width: 100%", "data-placeholder": pgettext("values", "None")}
     return SomeOf(attrs, choices=input_values.choices(row.enum, shown))
 
 
@@ -143,8 +150,11 @@ def _text(row: Field, shown: str) -> forms.Widget:
     attrs: dict[str, Any] = {"autocomplete": "off", "class": CLASS}
     if row.max_length:
         attrs["data-limit"] = row.max_length
+        attrs["data-over"] = gettext("%(used)s / %(limit)s: %(count)s too many")
     elif row.kind is Kind.TEXT:
         attrs["data-counted"] = True
+        attrs["data-one"] = gettext("%(count)s character")
+        attrs["data-many"] = gettext("%(count)s characters")
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))
         return Lines(attrs | {"rows": rows})

@@ -49,7 +49,7 @@ class NewProperty:
 def faults(reference: str, wanted: Mapping[str, Any]) -> list[FieldFault]:
     """Return why a property cannot be created: its reference (A14), or its values (§4.6, §7)."""
     fault = references.fault(reference)
-    found = [FieldFault(REFERENCE, f"The reference {fault}")] if fault else []
+    found = [FieldFault(REFERENCE, fault)] if fault else []
     return found + editing.faults(dict(wanted), {})
 
 

@@ -9,6 +9,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
@@ -43,27 +44,27 @@ class SyncState(models.TextChoices):
 class ProblemKind(models.TextChoices):
     """Why a field waits for a person. It is left out of the PATCH until somebody edits it."""
 
-    CONFLICT = "CONFLICT", "both sides changed it"
-    REFUSED = "REFUSED", "the platform refused it"
-    DIFFERS = "DIFFERS", "the platform took it but reads back another value"
-    CANNOT_CLEAR = "CANNOT_CLEAR", "the platform keeps its value: a PATCH cannot clear it"
-    GONE = "GONE", "the platform has it no longer"
-    DUPLICATE = "DUPLICATE", "another property of the platform has its reference"
+    CONFLICT = "CONFLICT", _("both sides changed it")
+    REFUSED = "REFUSED", _("the platform refused it")
+    DIFFERS = "DIFFERS", _("the platform took it but reads back another value")
+    CANNOT_CLEAR = "CANNOT_CLEAR", _("the platform keeps its value: a PATCH cannot clear it")
+    GONE = "GONE", _("the platform has it no longer")
+    DUPLICATE = "DUPLICATE", _("another property of the platform has its reference")
 
 
 class WaitReason(models.TextChoices):
     """Why a due row waits until its `due_at`."""
 
-    PARENT = "PARENT", "its parent must be created first"
-    CREATION = "CREATION", "the platform did not answer its creation, and may still create it"
+    PARENT = "PARENT", _("its parent must be created first")
+    CREATION = "CREATION", _("the platform did not answer its creation, and may still create it")
     VERIFICATION = (
         "VERIFICATION",
-        "an earlier call may still reach the platform; it is read again after that",
+        _("an earlier call may still reach the platform; it is read again after that"),
     )
-    PAUSE = "PAUSE", "the workspace is paused"
-    HELD = "HELD", "a person has paused sending in this workspace"
-    FAILURE = "FAILURE", "the last attempt failed"
-    MATCH = "MATCH", "the platform may have it already: match it first"
+    PAUSE = "PAUSE", _("the workspace is paused")
+    HELD = "HELD", _("a person has paused sending in this workspace")
+    FAILURE = "FAILURE", _("the last attempt failed")
+    MATCH = "MATCH", _("the platform may have it already: match it first")
 
 
 # Each row whose state is not IN_SYNC.
@@ -161,7 +162,7 @@ class Property(DueModel):
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     # A property without a reference (A44) is mirrored under its platform id.
-    object_reference_id = models.CharField("reference", max_length=255, null=True, blank=True)
+    object_reference_id = models.CharField(_("reference"), max_length=255, null=True, blank=True)
     platform_id = models.CharField(max_length=255, null=True, blank=True, editable=False)
     desired = models.JSONField(default=dict, help_text="What our people want")
     observed = models.JSONField(default=dict, help_text="What the platform last confirmed")
@@ -241,7 +242,8 @@ class Property(DueModel):
     objects = PropertyQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = "properties"
+        verbose_name = _("property")
+        verbose_name_plural = _("properties")
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "object_reference_id"], name="one_property_per_reference"
@@ -318,7 +320,9 @@ class Property(DueModel):
         ]
 
     def __str__(self) -> str:
-        return self.object_reference_id or f"platform id {self.platform_id}"
+        if self.object_reference_id:
+            return self.object_reference_id
+        return gettext("platform id %(id)s") % {"id": self.platform_id}
 
     def state_at(self, now: datetime) -> SyncState:
         """Return the state from the columns of this instance, saved or not."""
@@ -328,7 +332,7 @@ class Property(DueModel):
     def waits_because(self, now: datetime) -> str:
         """Return in words why the row waits; "" if it is not due later."""
         is_later = self.due_at is not None and self.due_at > now and not self.lease_token
-        return WaitReason(self.wait_reason).label if is_later and self.wait_reason else ""
+        return str(WaitReason(self.wait_reason).label) if is_later and self.wait_reason else ""
 
     @property
     def blocked(self) -> set[str]:

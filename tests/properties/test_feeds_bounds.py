@@ -24,6 +24,8 @@ READ = f"""
 import json, resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
+from django.conf import settings
+settings.configure(USE_I18N=False)
 from properties.feeds import NotAFeed, Record
 from properties.feeds.recognition import read_feed
 found = []

@@ -138,10 +138,10 @@ def test_a_value_that_stands_beside_a_newer_one_can_be_edited_and_that_one_is_no
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("", "Is empty"),
-        ("a\tb", "Holds a control character"),
-        ("..", 'Cannot be "..": that is a step in a path'),
-        ("x" * 256, "Is longer than 255 characters (256)"),
+        ("", "The reference is empty"),
+        ("a\tb", "The reference holds a control character"),
+        ("..", 'The reference cannot be "..": that is a step in a path'),
+        ("x" * 256, "The reference is longer than 255 characters (256)"),
         ("A-1", "main has a property A-1 already"),
     ],
 )

@@ -7,12 +7,18 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from crm_sync.admin.ui.base import DropdownFilter, RangeNumericListFilter
 from crm_sync.security.access import own_workspaces
 from crm_sync.translated import Text
 
 OTHER = "other"
+# The ends of a range: its hint, and what a reader of the page hears.
+ENDS: dict[str, tuple[Text, Text]] = {
+    "from": (pgettext_lazy("range", "From"), _("%(title)s from")),
+    "to": (pgettext_lazy("range", "To"), _("%(title)s to")),
+}
 
 
 class ValueFilter(DropdownFilter):
@@ -70,8 +76,9 @@ class RangeFilter(RangeNumericListFilter):
         shown: Iterator[Any] = super().choices(changelist)
         for choice in shown:
             for name, field in choice["form"].fields.items():
-                field.widget.attrs |= {"aria-label": f"{self.title} {name.rpartition('_')[2]}"}
-                field.widget.attrs |= {"step": "any"}
+                hint, spoken = ENDS[name.rpartition("_")[2]]
+                field.widget.attrs |= {"placeholder": hint, "step": "any"}
+                field.widget.attrs |= {"aria-label": spoken % {"title": self.title}}
             yield choice
 
 

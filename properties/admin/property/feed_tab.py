@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import is_web_address, outside_link, two_lines
 from crm_sync.hooks import PropertyTab, Section
@@ -43,7 +44,7 @@ def from_feed_sections(row: Property) -> list[Section]:
     links = len(shown.addresses) + shown.more_addresses
     return [
         Section(
-            *(slug, "From the feed", count),
+            *(slug, gettext("From the feed"), count),
             render_to_string(f"properties/from_feed_{kind}.html", {"feed": shown}),
             *("properties.view_property", tab),
         )

@@ -1,12 +1,17 @@
 """The tab "Overview": what waits for a person, what differs, and the most important facts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened
 from crm_sync.platform.problems import explain
+from crm_sync.translated import number
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.words import in_one_line, problem_in_words
@@ -19,7 +24,7 @@ from properties.models.property import ProblemKind, SyncState
 MOST = 8  # lines of what waits; the tabs show the rest at its field
 NAMED = 4  # fields that differ
 LONGEST = 120  # characters of a fact
-TO_MATCH_TEXT = "The platform may have it already"
+TO_MATCH_TEXT = _("The platform may have it already")
 FACTS = (
     *("propertyType", "offerType", "numberOfRooms", "areaUsable", "areaRentable"),
     *("areaPropertyLand", "floor", "yearBuilt", "availabilityState", "availabilityStartAt"),
@@ -43,11 +48,9 @@ def overview_tab(row: Property, sync: dict[str, Any], now: datetime) -> dict[str
         "waiting_count": len(waiting),
         "waiting_more": len(waiting) - MOST,
         "is_confirmed": bool(row.observed),
-        "differing": differing[:NAMED],
+        "differing": _first([_to_tab(name, tab) for name, tab in differing]),
         "differing_count": len(differing),
-        "differing_more": len(differing) - NAMED,
-        "kept": kept[:NAMED],
-        "kept_more": len(kept) - NAMED,
+        "kept": _first(kept),
         "facts": [
             (label(path), shortened(in_one_line(path, value), LONGEST))
             for path in FACTS
@@ -58,6 +61,20 @@ def overview_tab(row: Property, sync: dict[str, Any], now: datetime) -> dict[str
     }
 
 
+def _to_tab(name: str, tab: str) -> SafeString | str:
+    """Return the name of a field, as a link to the tab that has it."""
+    return format_html('<a class="cs-link" href="#{}">{}</a>', tab, name) if tab else name
+
+
+def _first(names: Sequence[SafeString | str]) -> SafeString:
+    """Return the first names, and how many more there are; "" for none."""
+    first = format_html_join(", ", "{}", ((name,) for name in names[:NAMED]))
+    if len(names) <= NAMED:
+        return first
+    more = {"names": first, "count": number(len(names) - NAMED)}
+    return SafeString(gettext("%(names)s and %(count)s more") % more)
+
+
 def _to_match(row: Property) -> list[dict[str, Any]]:
     """Return what waits if the platform may have the property already (I36)."""
     if row.sync_state != SyncState.TO_MATCH:  # type: ignore[attr-defined] # annotated
@@ -65,7 +82,7 @@ def _to_match(row: Property) -> list[dict[str, Any]]:
     return [
         {
             "badge": state_badge(SyncState.TO_MATCH),
-            "name": "Match it",
+            "name": gettext("Match it"),
             "link": match_address(row.workspace_id),
             "text": TO_MATCH_TEXT,
         }
@@ -78,7 +95,7 @@ def _waiting(kind: str, path: str, problem: Any) -> dict[str, Any]:
     tab = tab_of(path) if path else ""
     return {
         "badge": state_badge(kind) if is_known else badge(kind, "warning"),
-        "name": label(path) if path else "The property",
+        "name": label(path) if path else gettext("The property"),
         "link": f"#{tab}" if tab else "",
         "text": problem_in_words(kind, problem) if path else explain(problem).sentence,
         "is_conflict": kind == ProblemKind.CONFLICT,
@@ -89,8 +106,11 @@ def _identity(row: Property, now: datetime) -> list[tuple[str, SafeString | str]
     """Return what names the property on both sides, and when they were last compared."""
     is_in_sync = row.sync_state == SyncState.IN_SYNC  # type: ignore[attr-defined] # annotated
     return [
-        ("Reference", row.object_reference_id or EMPTY),
-        ("Platform ID", row.platform_id or EMPTY),
-        ("Workspace", row.workspace_slug),  # type: ignore[attr-defined] # annotated
-        ("In sync as of" if is_in_sync else "Last read", moment(row.read_at, now)),
+        (gettext("Reference"), row.object_reference_id or EMPTY),
+        (gettext("Platform ID"), row.platform_id or EMPTY),
+        (gettext("Workspace"), row.workspace_slug),  # type: ignore[attr-defined] # annotated
+        (
+            gettext("In sync as of") if is_in_sync else gettext("Last read"),
+            moment(row.read_at, now),
+        ),
     ]

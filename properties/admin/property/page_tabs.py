@@ -3,17 +3,20 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.hooks import PropertyTab, Section
+from crm_sync.translated import Text
 from properties.catalog import TEXTS
 from properties.forms.form_tree import Tab
 
-TITLES = {
-    PropertyTab.OVERVIEW: "Overview",
-    PropertyTab.DATA: "Data",
-    PropertyTab.TEXTS: "Texts",
-    PropertyTab.PICTURES: "Photos and documents",
-    PropertyTab.ORDERS: "Orders",
-    PropertyTab.HISTORY: "History",
+TITLES: dict[PropertyTab, Text] = {
+    PropertyTab.OVERVIEW: _("Overview"),
+    PropertyTab.DATA: _("Data"),
+    PropertyTab.TEXTS: _("Texts"),
+    PropertyTab.PICTURES: _("Photos and documents"),
+    PropertyTab.ORDERS: _("Orders"),
+    PropertyTab.HISTORY: _("History"),
 }
 OF_A_FORM = frozenset({PropertyTab.DATA, PropertyTab.TEXTS})
 OF_OTHERS = frozenset({PropertyTab.PICTURES, PropertyTab.ORDERS})  # only with a section
@@ -28,7 +31,7 @@ class PageTab:
     sections: list[Section]
 
     @property
-    def title(self) -> str:
+    def title(self) -> Text:
         """The name of the tab."""
         return TITLES[self.slug]
 

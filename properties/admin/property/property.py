@@ -14,6 +14,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, link, shortened, two_lines, unbroken
@@ -24,6 +26,7 @@ from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
+from crm_sync.translated import number, said_of
 from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
@@ -56,7 +59,7 @@ from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
 PLACE = LocalityFilter.parameter_name
-SEARCHED = "Address, reference, title, name or phone"
+SEARCHED = _("Address, reference, title, name or phone")
 
 
 def _titled(row: Any) -> SafeString | str:
@@ -73,8 +76,8 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     """Every change goes through `editing`: this admin never saves a row (I7)."""
 
     empty = Empty(
-        "No property is known yet",
-        "Add one, or import a feed. Those of the platform are read from it once an hour.",
+        _("No property is known yet"),
+        _("Add one, or import a feed. Those of the platform are read from it once an hour."),
         ("manage.py pull_properties main", "manage.py import_properties main stock.xml"),
     )
     change_form_template = "properties/change_form.html"
@@ -161,23 +164,23 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return page
 
     reference = column(
-        "Reference",
-        lambda row: two_lines(row.object_reference_id or "without reference", row.platform_id),
+        _("Reference"),
+        lambda row: two_lines(row.object_reference_id or _("without reference"), row.platform_id),
         "object_reference_id",
     )
-    shown_title = column("Title", _titled, "title")
+    shown_title = column(_("Title"), _titled, "title")
     kind = column(
-        "Type",
+        _("Type"),
         lambda row: (
             two_lines(choice_name(row.property_type), row.rooms) if row.property_type else EMPTY
         ),
         "property_type",
     )
-    place = column("Address", lambda row: _lines(row.address), "locality")
-    price = column("Price", lambda row: _lines(row.price))
-    state = column("Sync", lambda row: state_badge(row.sync_state), "sync_state")
+    place = column(_("Address"), lambda row: _lines(row.address), "locality")
+    price = column(_("Price"), lambda row: _lines(row.price))
+    state = column(_("Sync"), lambda row: state_badge(row.sync_state), "sync_state")
 
-    @display(description="Waits for a person")
+    @display(description=_("Waits for a person"))
     def waiting(self, row: Property) -> SafeString | str:
         """Show the first field that waits, and the number of the others, or that it is matched."""
         if row.sync_state == SyncState.TO_MATCH:  # type: ignore[attr-defined] # annotated
@@ -185,25 +188,26 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         paths = sorted(row.blocked)
         if not paths:
             return EMPTY
-        names = [label(path) if path else "The property" for path in paths]
-        rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        name = label(paths[0]) if paths[0] else gettext("The property")
+        if len(paths) > 1:
+            more = {"names": name, "count": number(len(paths) - 1)}
+            name = gettext("%(names)s and %(count)s more") % more
         text = row.problems_at(paths[0])[0]
-        said = text if paths[0] else explain(text).sentence
-        return shortened(f"{names[0]}{rest}: {said}", 70)
+        return shortened(said_of(name, text if paths[0] else explain(text).sentence), 70)
 
-    pushed = moment_column("Last sent", "pushed_at")
+    pushed = moment_column(_("Last sent"), "pushed_at")
 
-    @action(description="Set…", permissions=["change"])
+    @action(description=_("Set…"), permissions=["change"])
     def set_fields(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Ask which fields of the chosen properties are set; nothing is changed yet."""
         return ask(request, queryset, Batch.Kind.SET)
 
-    @action(description="Send to the platform…", permissions=["change"])
+    @action(description=_("Send to the platform…"), permissions=["change"])
     def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a push of the chosen properties sends, before anything is due."""
         return ask(request, queryset, Batch.Kind.PUSH)
 
-    @action(description="Refresh from the platform…", permissions=["change"])
+    @action(description=_("Refresh from the platform…"), permissions=["change"])
     def read(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse | None:
         """Show what a read of the chosen properties means, before anything is due."""
         return ask(request, queryset, Batch.Kind.READ)
@@ -254,7 +258,9 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             except Outdated:
                 continue
             except IntegrityError:
-                text = "Somebody created this reference at this very moment: edit theirs instead."
+                text = gettext(
+                    "Somebody created this reference at this very moment: edit theirs instead."
+                )
                 self.message_user(request, text, messages.ERROR)
                 return HttpResponseRedirect("../")
             return response
@@ -289,10 +295,10 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
                 raise PermissionDenied
             if read_now(Property.objects.filter(pk=row.pk), now=timezone.now()):
                 self.log_change(request, row, "Asked for a read from the platform.")
-                text = row_delay(row, timezone.now()) or "A worker reads it again now."
+                text = row_delay(row, timezone.now()) or gettext("A worker reads it again now.")
                 self.message_user(request, text, messages.SUCCESS)
             else:
-                text = "The platform has it no longer: an edit creates it again."
+                text = gettext("The platform has it no longer: an edit creates it again.")
                 self.message_user(request, text, messages.WARNING)
         return HttpResponseRedirect("../change/")
 
@@ -320,7 +326,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         if not obj.is_untouched:
             return super().response_change(request, obj)
-        self.message_user(request, "Nothing was changed.", messages.INFO)
+        self.message_user(request, gettext("Nothing was changed."), messages.INFO)
         if "_continue" in request.POST:
             return HttpResponseRedirect(request.get_full_path())
         return self.response_post_save_change(request, obj)
@@ -329,7 +335,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
 def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
     """Return the function that Django's list calls for an action."""
 
-    def run(_: Any, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+    def run(__: Any, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
         return offered.run(request, queryset)
 
     return run

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import DropdownFilter, TextFilter
@@ -21,15 +22,15 @@ MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 class StateFilter(ConditionFilter):
     """Filters by the state that the list shows; it is derived, so this uses the annotation."""
 
-    title = "state"
+    title = _("state")
     parameter_name = "state"
-    conditions = {value: (str(name), Q(sync_state=value)) for value, name in SyncState.choices}
+    conditions = {one.value: (one.label, Q(sync_state=one.value)) for one in SyncState}
 
 
 class ProblemFilter(DropdownFilter):
     """Filters by the field that waits for a person; only fields with a problem are offered."""
 
-    title = "field with a problem"
+    title = _("field with a problem")
     parameter_name = "problem"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -58,7 +59,7 @@ class ProblemFilter(DropdownFilter):
 class TypeFilter(ValueFilter):
     """Filters by the property type, with the values of the catalog and a generated column."""
 
-    title = "type"
+    title = _("type")
     parameter_name = "type"
     column = "property_type"
 
@@ -69,7 +70,7 @@ class TypeFilter(ValueFilter):
 class OfferFilter(ValueFilter):
     """Filters by rent or buy."""
 
-    title = "rent or buy"
+    title = _("rent or buy")
     parameter_name = "offer"
     column = "offer_type"
 
@@ -80,14 +81,14 @@ class OfferFilter(ValueFilter):
 class PriceFilter(RangeFilter):
     """Filters by the number of the price that the list shows, whatever its currency and period."""
 
-    title = "price"
+    title = _("price")
     parameter_name = "asking_price"
 
 
 class RoomsFilter(RangeFilter):
     """Filters by the number of rooms."""
 
-    title = "rooms"
+    title = _("rooms")
     parameter_name = "number_of_rooms"
 
 
@@ -98,7 +99,7 @@ class LocalityFilter(TextFilter):
     only whole ones, so that both find the same.
     """
 
-    title = "locality"
+    title = _("locality")
     parameter_name = "locality"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -4,11 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.delays import row_delay
 from crm_sync.hooks import PropertyAction, Section
+from crm_sync.translated import said_of
 from properties.admin.property.feed_tab import from_feed_sections
 from properties.admin.property.overview_tab import overview_tab
 from properties.admin.property.page_tabs import page_tabs
@@ -57,7 +59,7 @@ def _bind(form: PropertyForm) -> list[str]:
         first = form.tree[0].blocks[0].places
         first.insert(0, InputPlace(WORKSPACE, field, "", form[WORKSPACE]))
     return [
-        f"{label(path)}: {text}" if path else text
+        said_of(label(path), text) if path else text
         for path, texts in problems.items()
         for text in texts
     ]
@@ -95,9 +97,9 @@ def _question(question: Question, row: Any) -> dict[str, Any]:
                 "field": name,
                 "before": worded(member.path, member.base),
                 "sides": [
-                    {"value": MINE, "title": "Yours", "chosen": side == MINE}
+                    {"value": MINE, "title": gettext("Yours"), "chosen": side == MINE}
                     | {"text": worded(member.path, member.ours)},
-                    {"value": THERE, "title": "There now", "chosen": side == THERE}
+                    {"value": THERE, "title": gettext("There now"), "chosen": side == THERE}
                     | {"text": worded(member.path, member.theirs)},
                 ],
             }

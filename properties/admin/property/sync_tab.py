@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
 from crm_sync.platform.errors import Problem
@@ -69,13 +70,13 @@ def pretty(value: Any) -> str:
 
 def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
     return [
-        ("Last answer", problem_cell(row.last_answer)),
-        ("Refreshed from there", exact_moment(row.read_at, now)),
-        ("Sent to the platform", exact_moment(row.pushed_at, now)),
-        ("Next attempt", exact_moment(row.due_at, now)),
-        ("Waits because", _why(row, now) or EMPTY),
-        ("Failed attempts in a row", str(row.attempts)),
-        ("Revision", str(row.revision)),
+        (gettext("Last answer"), problem_cell(row.last_answer)),
+        (gettext("Refreshed from there"), exact_moment(row.read_at, now)),
+        (pgettext("moment", "Sent to the platform"), exact_moment(row.pushed_at, now)),
+        (gettext("Next attempt"), exact_moment(row.due_at, now)),
+        (gettext("Waits because"), _why(row, now) or EMPTY),
+        (gettext("Failed attempts in a row"), str(row.attempts)),
+        (gettext("Revision"), str(row.revision)),
     ]
 
 
@@ -89,8 +90,9 @@ def _why(row: Property, now: datetime) -> str:
 def call_text(call: str, row: Property) -> str:
     """Return a planned call in words."""
     if call == "PATCH":
-        return f"A change of {row.object_reference_id or row.platform_id}"
-    return "A new property" if call == "POST" else "Nothing to send"
+        names = {"property": row.object_reference_id or row.platform_id}
+        return gettext("A change of %(property)s") % names
+    return gettext("A new property") if call == "POST" else gettext("Nothing to send")
 
 
 def _differences(row: Property, to_send: set[str], ownership: Ownership) -> list[dict[str, Any]]:
@@ -120,7 +122,7 @@ def _leaf_state(
 ) -> SafeString:
     """Return the badge that explains why a leaf is in the table."""
     if ownership(path) is Owner.NEVER:
-        return badge("Never sent", "muted")
+        return badge(gettext("Never sent"), "muted")
     for kind, tone in (
         (ProblemKind.CONFLICT, "warning"),
         (ProblemKind.REFUSED, "danger"),
@@ -131,13 +133,13 @@ def _leaf_state(
         if path in row.problem.get(kind, {}):
             return badge(SyncState(kind.value).label, tone)
     if path in row.inflight:
-        return badge("On its way", "info")
+        return badge(gettext("On its way"), "info")
     if is_sent:
-        return badge("Will be sent", "info")
+        return badge(gettext("Will be sent"), "info")
     if ownership(path) in (Owner.THEIRS, Owner.FILL):
-        return badge("Theirs will be taken", "info")
+        return badge(gettext("Theirs will be taken"), "info")
     unsaid = sendable(path, ours) is NOT_SENDABLE
-    return badge("Cannot be sent" if unsaid else "Differs", "warning")
+    return badge(gettext("Cannot be sent") if unsaid else gettext("Differs"), "warning")
 
 
 def _changes(row: Property) -> list[Entry]:

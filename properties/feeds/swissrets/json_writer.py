@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from properties import catalog, merge
 from properties.catalog import Kind, NameSource, enums
 from properties.feeds.profile import USUAL, Profile
@@ -21,8 +23,8 @@ _LABELS = {one: one.title().replace("_", "-") for one in enums.MINERGIE_LABELS}
 # A unit must belong to a project that lists it. We do not know the project: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
 VERSION = "0.1.0"  # of our software; the format requires it
-_NO_PLACE = "SwissRETS has no place for this"
-_OTHERWISE = "SwissRETS would read this back as another value"
+_NO_PLACE = _("SwissRETS has no place for this")
+_OTHERWISE = _("SwissRETS would read this back as another value")
 _STRICT = Profile(lenient=False)  # a file of ours has no invalid values
 WHOLE = ""  # the path for a property that cannot be written at all
 
@@ -40,7 +42,7 @@ def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> I
         for document in documents:
             record = to_swissrets(document)
             unsaid = _lost(document, record)
-            if not any(path == WHOLE for path, _ in unsaid):
+            if not any(path == WHOLE for path, __ in unsaid):
                 file.write(separator + json.dumps(record, ensure_ascii=False))
                 separator = ",\n"
             yield record["referenceId"], unsaid
@@ -81,7 +83,7 @@ def _lost(document: Document, record: Document) -> Unsaid:
         return [(WHOLE, reason) for reason in taken.reasons]
     before, after = merge.leaves(document), merge.leaves(taken.document)
     return [
-        (path, _NO_PLACE if after.get(path) is None else _OTHERWISE)
+        (path, str(_NO_PLACE if after.get(path) is None else _OTHERWISE))
         for path in sorted(before.keys() | after.keys())
         if not catalog.equal(path, before.get(path), after.get(path))
     ]

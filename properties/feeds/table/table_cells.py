@@ -253,7 +253,7 @@ def _json(_: Field, content: object) -> Any:
     try:
         return read_json(content)
     except ValueError as error:
-        raise Unreadable(f"This {error}") from error
+        raise Unreadable(str(error)) from error
 
 
 def _refuse(content: object, wanted: str) -> NoReturn:

@@ -12,6 +12,10 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from crm_sync.translated import number
 from properties import catalog, merge
 from properties.catalog import Kind
 from properties.catalog.validation import READ_ONLY_MESSAGE
@@ -30,7 +34,7 @@ MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
 _BEYOND_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
 )  # also texts that would be read as an escape
-_NEWER = "The catalog does not know this field"
+_NEWER = _("The catalog does not know this field")
 LANGUAGE_OF_TEXTS = "de"
 # Columns whose cells are words of the platform, so that they have no foreign names.
 _WORDS = (
@@ -82,7 +86,7 @@ def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> Non
     if catalog.is_empty(path, value):
         return
     if known is None:
-        unsaid.append((path, _NEWER))
+        unsaid.append((path, str(_NEWER)))
     elif known.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
         for name, member in value.items():
             _spread(f"{path}.{name}", member, found, unsaid)
@@ -91,7 +95,7 @@ def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> Non
     elif path in COLUMNS:
         unsaid.append((path, _first(path, faults)))
     else:
-        unsaid.append((path, READ_ONLY_MESSAGE if known.read_only else _NEWER))
+        unsaid.append((path, str(READ_ONLY_MESSAGE if known.read_only else _NEWER)))
 
 
 def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
@@ -106,7 +110,7 @@ def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
             if name in TEXTS and not catalog.is_empty(path, text):
                 found[path] = text
             elif name != "languageCode" and text is not None and name not in TEXTS:
-                unsaid.append((f"{LOCALIZATIONS}[].{name}", _NEWER))
+                unsaid.append((f"{LOCALIZATIONS}[].{name}", str(_NEWER)))
 
 
 def _first(path: str, faults: list[catalog.FieldFault]) -> str:
@@ -185,9 +189,10 @@ def write_xlsx(
     rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, ERRORS)
     with WorkbookStream(path, "properties") as stream:
         stream.sheet.append(names)
-        for number, document in enumerate(documents, start=2):
-            if number > MAX_ROWS:
-                raise ValueError(f"an Excel sheet has {MAX_ROWS:,} rows: export as CSV")
+        for line, document in enumerate(documents, start=2):
+            if line > MAX_ROWS:
+                text = gettext("an Excel sheet has %(count)s rows: export as CSV")
+                raise ValueError(text % {"count": number(MAX_ROWS)})
             row, unsaid = rows.row(document)
             stream.sheet.append([_typed(stream.sheet, content) for content in row])
             yield document[cells.REFERENCE], unsaid

@@ -4,6 +4,10 @@
   const NEAR = 0.9;
   const SHORT = 10; // a code is full when it is right
 
+  const { lang } = document.documentElement;
+  const inWords = (number) => number.toLocaleString(lang);
+  const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+
   const watch = (input) => {
     const limit = Number(input.dataset.limit);
     const counter = document.createElement("p");
@@ -13,12 +17,14 @@
     const show = () => {
       const used = [...input.value.trim()].length;
       if (!limit) {
-        counter.textContent = `${used.toLocaleString("en")} character${used === 1 ? "" : "s"}`;
+        const isOne = new Intl.PluralRules(lang).select(used) === "one";
+        counter.textContent = filled(isOne ? input.dataset.one : input.dataset.many, { count: inWords(used) });
         counter.hidden = document.activeElement !== input;
         return;
       }
       const tone = used > limit ? "over" : limit > SHORT && used >= NEAR * limit ? "near" : "";
-      counter.textContent = used > limit ? `${used} / ${limit}: ${used - limit} too many` : `${used} / ${limit}`;
+      const over = { used, limit, count: used - limit };
+      counter.textContent = used > limit ? filled(input.dataset.over, over) : `${used} / ${limit}`;
       counter.dataset.tone = tone;
       counter.hidden = !tone && document.activeElement !== input;
       input.setAttribute("aria-invalid", String(used > limit));

@@ -32,10 +32,10 @@
         }
       }
       if (parts.some((part) => TAG.test(part.textContent))) {
-        parts.push(element("p", "ps-problem", "The platform has no markup: tags are shown as they are."));
+        parts.push(element("p", "ps-problem", preview.dataset.markup));
       }
       preview.lang = inputs.get("languageCode")?.value.trim() ?? "";
-      preview.replaceChildren(element("p", "ps-preview-head", "Preview"), ...parts);
+      preview.replaceChildren(element("p", "ps-preview-head", preview.dataset.head), ...parts);
       preview.hidden = !parts.length;
     };
     box.addEventListener("input", show);
