@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+from django.utils.translation import gettext
+
 from properties.catalog import (
     GROUPS,
     MERGED,
@@ -129,21 +131,24 @@ class Ownership:
         """Return why a leaf can only be read here, in whole sentences; "" if it can be edited."""
         owner = self(path)
         if owner is Owner.THEIRS:
-            return f"The platform owns this, by {self._rule}. Change it on the platform."
+            return gettext(
+                "The platform owns this, by a rule of workspace %(workspace)s. Change it on the"
+                " platform."
+            ) % {"workspace": self.where}
         if owner is Owner.FILL and not is_vacant(path, theirs):
-            why = f"The platform has a value here, and {self._rule} only fills what is empty."
-            return f"{why} Change it on the platform."
+            return gettext(
+                "The platform has a value here, and a rule of workspace %(workspace)s only fills"
+                " what is empty. Change it on the platform."
+            ) % {"workspace": self.where}
         return ""
 
     def note(self, path: str, theirs: Any) -> str:
         """Return what a person has to know who edits a leaf; "" if it is sent as any other."""
         if self(path) is Owner.NEVER:
-            return f"This is never sent to the platform, by {self._rule}."
+            return gettext(
+                "This is never sent to the platform, by a rule of workspace %(workspace)s."
+            ) % {"workspace": self.where}
         return self.lock(path, theirs)
-
-    @property
-    def _rule(self) -> str:
-        return f"a rule of workspace {self.where}" if self.where else "a rule"
 
 
 def _times(stored: Mapping[str, str]) -> dict[str, datetime]:

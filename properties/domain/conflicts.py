@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.utils.translation import override
 
 from crm_sync.work.doorbell import doorbell
 from properties import merge
@@ -150,7 +151,8 @@ def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> No
         _send_ours(seen, now=now)
         return
     # A normal edit, so that another edit can undo it.
-    note = f"conflict {seen.pk}: {answer.decision.label.lower()}"
+    with override("en"):  # what is stored is English
+        note = f"conflict {seen.pk}: {answer.decision.label.lower()}"
     row = Property.objects.get(pk=seen.real_estate_property_id)
     changes = {seen.path: answer.value}
     edit(row, changes, origin=Origin.ADMIN, actor=actor, now=now, note=note)

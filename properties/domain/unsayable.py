@@ -6,6 +6,9 @@ and objects (§4.6 rule 4, A13), which are sent whole. So each change of such a 
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
+
 from properties import merge
 from properties.catalog import UNSENDABLE, equal, holds_unknown, sendable
 from properties.domain.difference import short
@@ -13,9 +16,9 @@ from properties.merge import Clash, Leaves
 from properties.models import Property
 from properties.models.property import ProblemKind
 
-NOTE = (
+NOTE = _(
     "The platform holds a value here that this app does not know, and no PATCH can hold it."
-    " If ours is sent, that value is erased there"
+    " If ours is sent, that value is erased there."
 )
 
 
@@ -40,11 +43,12 @@ def erasing(row: Property, changes: Leaves, *, by_person: bool) -> tuple[Clash, 
 
 def texts(clashes: tuple[Clash, ...]) -> dict[str, str]:
     """Return the message for each leaf until a person has decided."""
-    return {
-        one.path: f"{NOTE}. Ours is {short(one.ours)}, the platform's {short(one.theirs)}."
-        " Decide whose value stands"
-        for one in clashes
-    }
+    with override("en"):  # what is stored is English
+        return {
+            one.path: f"{NOTE} Ours is {short(one.ours)}, the platform's {short(one.theirs)}."
+            " Decide whose value stands"
+            for one in clashes
+        }
 
 
 def without_unknown(path: str, value: Any) -> Any:
