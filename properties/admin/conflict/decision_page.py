@@ -15,6 +15,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from crm_sync.admin.ui.cells import moment, page_of
 from crm_sync.translated import Text, number, said_of
@@ -32,7 +33,7 @@ MOST = 500  # conflicts on one page
 SIDES = (Decision.OURS, Decision.THEIRS)
 SEEN = "seen-"  # and the key of a conflict: a digest of the values that the page showed
 THEN: dict[Decision, Text] = {
-    Decision.OURS: _("Sent to the platform"),
+    Decision.OURS: pgettext_lazy("decision", "Sent to the platform"),
     Decision.THEIRS: _("Taken over here"),
     Decision.BOTH: _("Taken over here and sent to the platform"),
 }

@@ -128,9 +128,11 @@ def _kept_row(
 def _why(reason: Kept, newer: Change | None) -> str:
     if newer is None:
         return str(reason.label)
-    by = newer.who or newer.get_origin_display()
-    named = {"reason": reason.label, "who": by, "at": local_time(newer.at)}
-    return gettext("%(reason)s by %(who)s, %(at)s") % named
+    named = {"reason": reason.label, "who": newer.who, "at": local_time(newer.at)}
+    if newer.who:
+        return gettext("%(reason)s by %(who)s, %(at)s") % named
+    origin = newer.get_origin_display()
+    return gettext("%(reason)s by %(origin)s, %(at)s") % {**named, "origin": origin}
 
 
 def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
