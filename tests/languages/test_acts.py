@@ -8,6 +8,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.utils import timezone
+from django.utils.translation import override
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind, Problem
@@ -16,8 +17,9 @@ from properties.admin.property import bulk_edit_page, export_actions, match_page
 from properties.admin.property.match_page import CRITERIA, TILES
 from properties.catalog import FIELDS
 from properties.domain.undo import Kept
+from properties.domain.unsayable import NOTE, texts
 from properties.forms.input_values import unit
-from properties.merge import Owner
+from properties.merge import Clash, Owner
 from properties.models import Batch, Change, Conflict, Import, Property, Undo
 from properties.models.change import Cause, Origin
 from properties.models.conflict import RULES
@@ -25,7 +27,7 @@ from properties.models.property import ProblemKind
 from properties.ownership import RULED
 from properties.push import batches
 from tests.crm_sync.admin_pages import make_workspace
-from tests.languages.pseudo import NAMES, untranslated
+from tests.languages.pseudo import CODE, NAMES, untranslated
 
 PROPERTIES, CONFLICTS = "/admin/properties/property/", "/admin/properties/conflict/"
 HOUR = timedelta(hours=1)
@@ -589,3 +591,11 @@ def test_each_answer_about_a_conflict_that_cannot_be_decided_is_translated(
     monkeypatch.setattr("properties.admin.conflict.conflict.MOST", 1)
     chosen = {"action": "decide", "_selected_action": [one.pk for one in conflicts]}
     said(reader.post(CONFLICTS, chosen, follow=True))
+
+
+def test_what_is_stored_of_a_value_that_would_be_erased_is_english(reader):
+    clash = Clash("title", ours="1", base="2", theirs="3")
+    with override(CODE):
+        assert str(NOTE).startswith("\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}")
+        (text,) = texts((clash,)).values()
+    assert text.startswith("The platform holds a value here that this app does not know")
