@@ -14,6 +14,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import override
 
 from properties import merge
 from properties.catalog import FieldFault, equal, last_label, leaf_of
@@ -74,7 +75,7 @@ def plan(batch: Batch, wanted: Wanted, *, entered: Leaves, now: datetime) -> boo
     Returns:
         False if the batch was confirmed before; nothing was written.
     """
-    with transaction.atomic():
+    with transaction.atomic(), override("en"):  # what is stored is English
         # This locks the batch until the commit, so that nobody confirms half a plan.
         open_one = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
         if not open_one.update(wanted=entered, planned_at=now):
@@ -135,10 +136,11 @@ def set_rest(batch: Batch, *, now: datetime, until: float) -> None:
         until: when to stop, by the monotonic clock. At least one property is edited.
     """
     note = f"batch {batch.pk}: set for {batch.edits.count()}"
-    for one in _each(batch.edits.filter(TO_SET)):
-        _Step(one, batch, note, now).write()
-        if time.monotonic() >= until:
-            return
+    with override("en"):  # what is stored is English
+        for one in _each(batch.edits.filter(TO_SET)):
+            _Step(one, batch, note, now).write()
+            if time.monotonic() >= until:
+                return
 
 
 def _each(edits: QuerySet[BatchEdit]) -> Iterator[BatchEdit]:

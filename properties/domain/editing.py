@@ -13,6 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync.models import Workspace
 from crm_sync.platform import references
@@ -162,8 +163,11 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
     said = {path: value for path, value in changes.items() if value is not None}
     surplus = within_limit({**before, **said})[1]
     if surplus and surplus > within_limit(before)[1]:
-        text = f"at most {UNKNOWN_NAMES} names that the platform's model does not have are kept"
-        return [FieldFault("", f"{text}: leave out {surplus}")]
+        text = gettext(
+            "at most %(most)s names that the platform's model does not have are kept: leave out"
+            " %(count)s"
+        )
+        return [FieldFault("", text % {"most": UNKNOWN_NAMES, "count": surplus})]
     found: list[FieldFault] = []
     for path, value in changes.items():
         is_cleaned_up = value is None and path in before
@@ -209,7 +213,7 @@ def create(
     """
     fault = references.fault(reference)
     if fault:
-        raise Invalid([FieldFault(REFERENCE, f"The reference {fault}")])
+        raise Invalid([FieldFault(REFERENCE, fault)])
     with transaction.atomic():
         property_ = Property.objects.create(workspace=workspace, object_reference_id=reference)
         document = dict(changes) | {REFERENCE: reference}

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Workspace
+from crm_sync.translated import Text
 from properties import merge
 from properties.catalog import equal
 from properties.merge import Clash, Leaves, Owner
@@ -19,10 +21,11 @@ DECISIONS = {
     Workspace.ConflictPolicy.ASK: Conflict.Decision.OPEN,
 }
 PUT_BACKS, FIGHT = 3, timedelta(days=1)  # after so many a person is asked
-_PROGRAMS = {
-    Origin.FEED: "A feed",
-    Origin.MISSING: "A feed",
-    Origin.PLATFORM: "The platform",
+SOMEBODY = _("Somebody")
+_PROGRAMS: dict[Origin, Text] = {
+    Origin.FEED: _("A feed"),
+    Origin.MISSING: _("A feed"),
+    Origin.PLATFORM: _("The platform"),
 }
 
 
@@ -114,7 +117,7 @@ def close_conflicts(
 class Newer:
     """Who changed a leaf last, and when; the time is None if it is not known."""
 
-    who: str = "Somebody"
+    who: Text = SOMEBODY
     at: datetime | None = None
 
 
@@ -124,4 +127,4 @@ def newer(property_: Property, leaf: str) -> Newer:
     change = changes.select_related("actor").order_by("-revision", "-pk").first()
     if change is None:
         return Newer()
-    return Newer(change.who or _PROGRAMS.get(Origin(change.origin), "Somebody"), change.at)
+    return Newer(change.who or _PROGRAMS.get(Origin(change.origin), SOMEBODY), change.at)

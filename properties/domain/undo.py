@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from properties import merge
 from properties.catalog import equal
@@ -33,15 +34,18 @@ class ChangedSince(Exception):
 class Kept(TextChoices):
     """Why the undo of many changes does not restore something."""
 
-    SINCE = "SINCE", "Changed since"
-    INVALID = "INVALID", "The old value cannot be set any more"
-    OWNED = "OWNED", "The platform owns it, by a rule of the workspace"
+    SINCE = "SINCE", _("Changed since")
+    INVALID = "INVALID", _("The old value cannot be set any more")
+    OWNED = "OWNED", _("The platform owns it, by a rule of the workspace")
     FILLED = (
         "FILLED",
-        "A rule of the workspace only fills it if empty, and the platform has a value",
+        _("A rule of the workspace only fills it if empty, and the platform has a value"),
     )
-    THERE = "THERE", "Created, and the platform may have it: nothing deletes a property there"
-    NEEDED = "NEEDED", "Created, and an order or a placement is for it"
+    THERE = (
+        "THERE",
+        _("Created, and the platform may have it: nothing deletes a property there"),
+    )
+    NEEDED = "NEEDED", _("Created, and an order or a placement is for it")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from properties import merge
 from properties.catalog import label, leaf_of, validate
@@ -41,11 +43,11 @@ class SetForm(forms.Form):
             (tab.title, [(place.path, label(place.path)) for place in tab.places])
             for tab in self.tree
         ]
-        attrs = {"style": "width: 100%", "data-placeholder": "None"}
+        attrs = {"style": "width: 100%", "data-placeholder": gettext("None")}
         self.fields[CLEAR] = forms.MultipleChoiceField(
             required=False,
             choices=offered,
-            label="Fields to clear",
+            label=_("Fields to clear"),
             initial=[path for path, value in entered.items() if value is None],
             widget=SomeOf(attrs),
         )
@@ -60,10 +62,11 @@ class SetForm(forms.Form):
         }
         for path in self.cleaned_data.get(CLEAR, ()):
             if path in self.entered:
-                self.add_error(path, "Either set this field or clear it")
+                self.add_error(path, gettext("Either set this field or clear it"))
             self.entered[path] = None
         if not self.entered and not self.errors:
-            self.add_error(None, "Nothing is entered yet: set at least one field, or clear one.")
+            text = gettext("Nothing is entered yet: set at least one field, or clear one.")
+            self.add_error(None, text)
         for leaf, value in wanted(self.entered)({}).items():
             for fault in validate(leaf, value):
                 if fault.path in self.entered:  # other members may be there in the property

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class Batch(models.Model):
@@ -15,9 +16,9 @@ class Batch(models.Model):
     class Kind(models.TextChoices):
         """The act that was requested."""
 
-        PUSH = "PUSH", "Send to the platform"
-        READ = "READ", "Refresh from the platform"
-        SET = "SET", "Set"
+        PUSH = "PUSH", _("Send to the platform")
+        READ = "READ", _("Refresh from the platform")
+        SET = "SET", _("Set")
 
     kind = models.CharField(max_length=4, choices=Kind)
     properties = models.ManyToManyField("properties.Property")
@@ -35,7 +36,7 @@ class Batch(models.Model):
     planned_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name_plural = "batches"
+        verbose_name_plural = _("batches")
         default_permissions = ()  # the permission to change properties counts
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.models.problem import SentenceField
@@ -17,12 +18,12 @@ from properties import merge
 class Origin(models.TextChoices):
     """The origin of a change."""
 
-    ADMIN = "ADMIN", "Admin"
-    FEED = "FEED", "Feed"
-    MISSING = "MISSING", "Missing in its feed"
-    API = "API", "Our own code"
-    HTTP_API = "HTTP_API", "API"
-    PLATFORM = "PLATFORM", "Platform"
+    ADMIN = "ADMIN", _("Admin")
+    FEED = "FEED", _("Feed")
+    MISSING = "MISSING", _("Missing in its feed")
+    API = "API", _("Our own code")
+    HTTP_API = "HTTP_API", _("API")
+    PLATFORM = "PLATFORM", _("Platform")
 
 
 class Cause(StrEnum):
@@ -55,7 +56,7 @@ class Change(models.Model):
     CREATION = ""
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
-    path = models.CharField("field", max_length=300)
+    path = models.CharField(_("field"), max_length=300)
     old = models.JSONField(null=True)
     new = models.JSONField(null=True)
     origin = models.CharField(max_length=10, choices=Origin)

@@ -4,16 +4,19 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
+from crm_sync.translated import Text
 from properties.merge import Owner
 from properties.models.change import Origin
 
-RULES = {
-    Owner.OURS.value: "The rule that we own it",
-    Owner.THEIRS.value: "The rule that the platform owns it",
-    Owner.FILL.value: "The rule to fill it if empty",
-    Owner.NEVER.value: "The rule never to send it",
+RULES: dict[str, Text] = {
+    Owner.OURS.value: _("The rule that we own it"),
+    Owner.THEIRS.value: _("The rule that the platform owns it"),
+    Owner.FILL.value: _("The rule to fill it if empty"),
+    Owner.NEVER.value: _("The rule never to send it"),
 }
 
 
@@ -23,18 +26,20 @@ class Conflict(models.Model):
     class Decision(models.TextChoices):
         """Whose value is used."""
 
-        OPEN = "", "Open"
-        OURS = "OURS", "Ours"
-        THEIRS = "THEIRS", "Theirs"
-        BOTH = "BOTH", "From both"  # some members are ours, some theirs
-        AGREED = "AGREED", "Both agree"  # one side took the value of the other
+        OPEN = "", pgettext_lazy("conflict", "Open")
+        OURS = "OURS", _("Ours")
+        THEIRS = "THEIRS", _("Theirs")
+        BOTH = "BOTH", _("From both")  # some members are ours, some theirs
+        AGREED = "AGREED", _("Both agree")  # one side took the value of the other
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
-    path = models.CharField("field", max_length=300)
+    path = models.CharField(_("field"), max_length=300)
     ours = models.JSONField(null=True)
     base = models.JSONField(null=True)
     theirs = models.JSONField(null=True)
-    decision = models.CharField(max_length=6, choices=Decision, default=Decision.OPEN, blank=True)
+    decision = models.CharField(
+        _("decision"), max_length=6, choices=Decision, default=Decision.OPEN, blank=True
+    )
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
@@ -48,6 +53,8 @@ class Conflict(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        verbose_name = _("conflict")
+        verbose_name_plural = _("conflicts")
         constraints = [
             models.UniqueConstraint(
                 fields=["real_estate_property", "path"],
@@ -57,11 +64,12 @@ class Conflict(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.path} of property {self.real_estate_property_id}"
+        named = {"field": self.path, "key": self.real_estate_property_id}
+        return gettext("%(field)s of property %(key)s") % named
 
     @property
     def who(self) -> str:
         """Who ended it: a person, a rule, else the side or the program; "" for a policy."""
         if self.rule:
-            return RULES.get(self.rule, "A rule")
+            return str(RULES.get(self.rule) or gettext("A rule"))
         return name_of(self.decided_by) if self.decided_by else str(self.get_origin_display())

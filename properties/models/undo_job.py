@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
@@ -36,7 +37,7 @@ class Undo(DueModel):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name = "undo"
+        verbose_name = _("undo")
         default_permissions = ()  # the permission to change properties counts
         constraints = [
             no_half_lease("undo"),

@@ -11,6 +11,8 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, shortened, two_lines
@@ -19,6 +21,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
+from crm_sync.translated import number, said_of
 from properties.admin.conflict.decision_page import (
     MOST,
     Choice,
@@ -35,7 +38,7 @@ from properties.domain.conflicts import Decision
 from properties.models import Conflict, Property
 
 TONES = {Decision.OPEN: "warning"}
-CHANGED = "Something has changed since. This is how it is now: check it, then decide."
+CHANGED = _("Something has changed since. This is how it is now: check it, then decide.")
 
 
 @admin.register(Conflict)
@@ -44,15 +47,18 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     workspace_path = "real_estate_property__workspace"
     empty = Empty(
-        "Both sides agree",
-        "Where somebody on the platform and somebody here change the same field, it is shown here.",
+        _("Both sides agree"),
+        _(
+            "Where somebody on the platform and somebody here change the same field, it is shown"
+            " here."
+        ),
     )
     list_display = ("field", "ours_", "theirs_", "base_", "decision_", "since")
     list_display_links = None
     list_select_related = ("decided_by",)
     list_filter = (("decision", ChoicesDropdownFilter),)
     search_fields = ("path", "real_estate_property__object_reference_id")
-    search_help_text = "Reference or field"
+    search_help_text = _("Reference or field")
     ordering = ("decision", "-created_at", "-pk")  # the open ones first: their decision is ""
     actions = ("decide",)
     annotations = {"reference": F("real_estate_property__object_reference_id")}
@@ -65,34 +71,36 @@ class ConflictAdmin(ReadOnlyAdmin):
         selection = OwnPage("decide/", "decide_selection", self.decide_view, is_post_only=True)
         return [OwnPage("decide/<int:property_id>/", "decide", self.decide_view, "view"), selection]
 
-    @display(description="field", ordering="path")
+    @display(description=_("field"), ordering="path")
     def field(self, conflict: Any) -> SafeString:
         """Show the property and the field, with a link to the decision or to the property."""
-        text = f"{conflict.reference or 'without reference'}: {label(conflict.path)}"
+        reference = conflict.reference or gettext("without reference")
+        text = said_of(reference, label(conflict.path))
         return link(_page_of(conflict), text)
 
-    ours_ = column("ours", lambda row: shortened(_differing(row)[0], 60))
-    theirs_ = column("theirs", lambda row: shortened(_differing(row)[1], 60))
-    base_ = column("before", lambda row: shortened(in_one_line(row.path, row.base), 60))
+    ours_ = column(_("ours"), lambda row: shortened(_differing(row)[0], 60))
+    theirs_ = column(_("theirs"), lambda row: shortened(_differing(row)[1], 60))
+    base_ = column(_("before"), lambda row: shortened(in_one_line(row.path, row.base), 60))
 
-    @display(description="decision", ordering="decision")
+    @display(description=_("decision"), ordering="decision")
     def decision_(self, conflict: Conflict) -> SafeString:
         """Show whose value is used, and who ended the conflict."""
         decided = Decision(conflict.decision)
         state = badge(decided.label, TONES.get(decided, "muted"))
         return two_lines(state, conflict.who) if conflict.who else state
 
-    since = moment_column("since", "created_at")
+    since = moment_column(_("since"), "created_at")
 
-    @action(description="Decide…", permissions=["act"])
+    @action(description=_("Decide…"), permissions=["act"])
     def decide(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> HttpResponse | None:
         """Show the chosen conflicts on the page that decides them; nothing is decided yet."""
         found = open_conflicts(queryset)
         if not found:
-            messages.warning(request, "None of these is open.")
+            messages.warning(request, gettext("None of these is open."))
             return None
         if len(found) > MOST:
-            messages.warning(request, f"At most {MOST} at a time: narrow the list first.")
+            text = gettext("At most %(count)s at a time: narrow the list first.")
+            messages.warning(request, text % {"count": number(MOST)})
             return None
         return self._page(request, choices(found, QueryDict()))
 
@@ -127,7 +135,7 @@ class ConflictAdmin(ReadOnlyAdmin):
         selection = reverse("admin:properties_conflict_decide_selection")
         context = {
             "action": _decision_page(keys.pop()) if len(keys) == 1 else selection,
-            "title": "Conflicts",
+            "title": gettext("Conflicts"),
             "cases": cases(made, timezone.now()),
             "count": len(made),
             "left": sum(choice.answer is None for choice in made),
@@ -141,19 +149,22 @@ class ConflictAdmin(ReadOnlyAdmin):
         for conflict in others:
             messages.warning(request, ended(conflict))
         if others or any(choice.is_changed for choice in made):
-            messages.warning(request, CHANGED)
+            messages.warning(request, str(CHANGED))
             return False
         if all(choice.answer is None for choice in made):
-            messages.warning(request, "Nothing was decided: choose a side of at least one field.")
+            text = gettext("Nothing was decided: choose a side of at least one field.")
+            messages.warning(request, text)
             return False
         done = decide(request, made)
         for side in Decision:
             keys = [answer.conflict.pk for answer in done if answer.decision == side]
             if keys:
                 decided = Conflict.objects.filter(pk__in=keys)
-                self.note(request, decided, f"Decided: {side.label.lower()}.")
+                with override("en"):  # what is stored is English
+                    self.note(request, decided, f"Decided: {side.label.lower()}.")
         if len(made) > len(done):
-            messages.info(request, f"Still open: {len(made) - len(done)}.")
+            left = number(len(made) - len(done))
+            messages.info(request, gettext("Still open: %(count)s.") % {"count": left})
         return True
 
 

@@ -13,8 +13,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import moment, page_of
+from crm_sync.translated import Text, number, said_of
 from properties.admin.property.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
@@ -28,12 +31,17 @@ from properties.models import Conflict, Property
 MOST = 500  # conflicts on one page
 SIDES = (Decision.OURS, Decision.THEIRS)
 SEEN = "seen-"  # and the key of a conflict: a digest of the values that the page showed
-THEN = {
-    Decision.OURS: "Sent to the platform",
-    Decision.THEIRS: "Taken over here",
-    Decision.BOTH: "Taken over here and sent to the platform",
+THEN: dict[Decision, Text] = {
+    Decision.OURS: pgettext_lazy("decision", "Sent to the platform"),
+    Decision.THEIRS: _("Taken over here"),
+    Decision.BOTH: _("Taken over here and sent to the platform"),
 }
-LATE = "somebody changed or decided it at this very moment. Nothing was done there."
+ENDED: dict[Decision, Text] = {
+    Decision.OURS: _("%(field)s: %(person)s has decided it (ours)."),
+    Decision.THEIRS: _("%(field)s: %(person)s has decided it (theirs)."),
+    Decision.BOTH: _("%(field)s: %(person)s has decided it (from both)."),
+    Decision.AGREED: _("%(field)s: both sides agree by now (%(person)s)."),
+}
 
 
 @dataclass(frozen=True)
@@ -98,11 +106,10 @@ def digest(conflict: Conflict) -> str:
 
 def ended(conflict: Conflict) -> str:
     """Return in words how a conflict of the page was decided in between."""
-    name = label(conflict.path)
-    if conflict.decision == Decision.AGREED:
-        return f"{name}: both sides agree by now ({conflict.who})."
-    side = conflict.get_decision_display().lower()
-    return f"{name}: {conflict.decided_by or 'somebody'} has decided it ({side})."
+    is_agreed = conflict.decision == Decision.AGREED
+    person = conflict.who if is_agreed else conflict.decided_by or gettext("somebody")
+    named = {"field": label(conflict.path), "person": person}
+    return ENDED[Decision(conflict.decision)] % named
 
 
 def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
@@ -113,15 +120,20 @@ def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
     actor, now = cast("AbstractBaseUser", request.user), timezone.now()
     answers = [answer for choice in made if (answer := choice.answer)]
     done = set()
-    for _, some in groupby(answers, key=lambda answer: answer.conflict.real_estate_property_id):
+    for __, some in groupby(answers, key=lambda answer: answer.conflict.real_estate_property_id):
         decided = conflicts.decide(some, actor=actor, now=now)
         done |= {one.pk for one in decided.done}
         for conflict, error in decided.refused:
-            messages.error(request, f"{label(conflict.path)} stays open: {error}")
+            text = gettext("%(field)s stays open: %(reason)s")
+            messages.error(request, text % {"field": label(conflict.path), "reason": error})
         for conflict in decided.late:
-            messages.warning(request, f"{label(conflict.path)}: {LATE}")
+            text = gettext(
+                "%(field)s: somebody changed or decided it at this very moment. Nothing was done"
+                " there."
+            )
+            messages.warning(request, text % {"field": label(conflict.path)})
     if done:
-        messages.success(request, f"Decided: {len(done)}.")
+        messages.success(request, gettext("Decided: %(count)s.") % {"count": number(len(done))})
     return [answer for answer in answers if answer.conflict.pk in done]
 
 
@@ -186,18 +198,23 @@ def _result(row: Property, made: list[Choice]) -> dict[str, Any]:
         "rows": list(_outcomes(made, faulty)),
         "call": call_text(following.call, row),
         "body": pretty(following.body) if following.body else "",
-        "faults": [f"{label(path)}: {message}" for path, message in faulty.items()],
+        "faults": [said_of(label(path), message) for path, message in faulty.items()],
     }
 
 
-def _outcomes(made: list[Choice], faulty: Iterable[str]) -> Iterator[dict[str, str]]:
+def _outcomes(made: list[Choice], faulty: Iterable[str]) -> Iterator[dict[str, Text]]:
     """Yield the resulting value of each conflict with a choice, and which side gets it."""
     for choice in made:
         path, answer, total = choice.conflict.path, choice.answer, len(choice.sides)
         if answer:
             is_faulty = any(at == path or at.startswith((f"{path}.", f"{path}[")) for at in faulty)
-            then = "Stays open" if is_faulty else THEN[answer.decision]
+            then = gettext("Stays open") if is_faulty else THEN[answer.decision]
             yield {"name": label(path), "value": worded(path, answer.value), "then": then}
         elif any(choice.sides):
-            then = f"Stays open: {choice.sides.count('')} of {total} not chosen yet"
-            yield {"name": label(path), "value": "", "then": then}
+            text = ngettext(
+                "Stays open: %(count)s of %(total)s not chosen yet",
+                "Stays open: %(count)s of %(total)s not chosen yet",
+                choice.sides.count(""),
+            )
+            named = {"count": number(choice.sides.count("")), "total": number(total)}
+            yield {"name": label(path), "value": "", "then": text % named}

@@ -1,5 +1,6 @@
 """What changed: the history of all properties, with filters, and the way to undo a selection."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin
@@ -23,7 +26,7 @@ from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces, within, workspace_keys
 from crm_sync.text import whole
-from crm_sync.translated import day_in_words
+from crm_sync.translated import Text, day_in_words, number
 from properties import merge
 from properties.admin.property.change_history import ORIGIN_TONES
 from properties.admin.words import worded_change
@@ -33,7 +36,19 @@ from properties.domain.headline import one_line
 from properties.models import Change, Import, Property
 from properties.models.change import Cause, Origin
 
-TIMES = {"hour": "Last hour", "today": "Today", "yesterday": "Yesterday"}
+TIMES: dict[str, Text] = {
+    "hour": _("Last hour"),
+    "today": _("Today"),
+    "yesterday": _("Yesterday"),
+}
+CAUSES: dict[str, Text] = {
+    Cause.IMPORT: _("import %(key)s"),
+    Cause.UNDO: _("undo %(key)s"),
+    Cause.BATCH: _("batch %(key)s"),
+    Cause.MATCH: _("match %(key)s"),
+}
+SENT: tuple[Text, str] = (_("Sent"), "good")
+NOT_YET: tuple[Text, str] = (_("Not yet"), "info")
 OFFERED = 50  # imports in the filter
 MOST_PEOPLE = 200
 
@@ -66,10 +81,12 @@ def changes_page(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     )
     rows = list(found[: ROWS + 1])
     last = (rows[ROWS - 1].at, rows[ROWS - 1].pk) if len(rows) > ROWS else end
+    filters = _filters(request, selection)
     context = {
-        "title": "What changed",
+        "title": gettext("What changed"),
         "rows": [_row(change, request.user, now) for change in rows[:ROWS]],
-        "filters": _filters(request, selection),
+        "filters": filters,
+        "asks_workspace": any(one["name"] == "workspace" and not one["value"] for one in filters),
         "from": _typed(selection.since),
         "to": _typed(selection.until),
         "is_filtered": selection != ChangeSelection(),
@@ -141,9 +158,12 @@ def _row(change: Change, person: Person, now: datetime) -> ChangeRow:
     return ChangeRow(
         when=moment(change.at, now),
         subject=two_lines(link(history, where or row), row if where else ""),
-        name="Created" if change.is_creation else label(change.path),
+        name=gettext("Created") if change.is_creation else label(change.path),
         path=change.path,
-        values=(EMPTY, f"{count} field{'' if count == 1 else 's'}")
+        values=(
+            EMPTY,
+            ngettext("%(count)s field", "%(count)s fields", count) % {"count": number(count)},
+        )
         if change.is_creation
         else worded_change(change.path, change.old, change.new),
         origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
@@ -173,49 +193,57 @@ def cause_link(cause: str, person: Person) -> SafeString | str:
     kind, key = Cause.parts(cause)
     if kind == Cause.IMPORT and key is not None:
         may = person.has_perm("properties.view_import")  # type: ignore[union-attr]
-        return link(page_at("properties.import", key) if may else "", f"import {key}")
+        return link(page_at("properties.import", key) if may else "", _cause_name(cause))
     if kind == Cause.UNDO and key is not None:
-        return link(undo_page(key), f"undo {key}")
+        return link(undo_page(key), _cause_name(cause))
     if kind == Cause.BATCH and key is not None:
         # Its own page is kept for 30 days only.
-        return link(address_of(ChangeSelection(cause=cause)), f"batch {key}")
+        return link(address_of(ChangeSelection(cause=cause)), _cause_name(cause))
     return ""
+
+
+def _cause_name(cause: str) -> str:
+    """Return what made changes together: "import 12"."""
+    kind, key = Cause.parts(cause)
+    text = CAUSES.get(kind) if key is not None else None
+    return text % {"key": key} if text else cause.replace(":", " ")
 
 
 def _sent(change: Change, row: Property) -> SafeString | str:
     """Say whether the platform has the value; nothing if it was replaced since."""
     if change.origin == Origin.PLATFORM:
-        return badge("From there", "muted")
+        return badge(gettext("From there"), "muted")
     if change.is_creation:
-        return badge("Sent", "good") if row.platform_id else badge("Not yet", "info")
+        return badge(*(SENT if row.platform_id else NOT_YET))
     path = change.path
     if not equal(path, merge.leaves(row.desired).get(path), change.new):
-        return badge("Replaced", "muted")
+        return badge(gettext("Replaced"), "muted")
     if row.platform_id and equal(path, merge.leaves(row.observed).get(path), change.new):
-        return badge("Sent", "good")
+        return badge(*SENT)
     if path in row.blocked or "" in row.blocked:
-        return badge("Waits for you", "warning")
-    return badge("Not yet", "info")
+        return badge(gettext("Waits for you"), "warning")
+    return badge(*NOT_YET)
 
 
 # --- filters ---
 def _filters(request: HttpRequest, chosen: ChangeSelection) -> list[dict[str, Any]]:
-    """Return the choices: name, label, value, and the options as value and text."""
+    """Return the choices: name, title, text without a choice, value, and the options."""
     person = request.user
     time = request.GET.get("time", "")
     slugs = [one.slug for one in own_workspaces(person)]
     fields = sorted(((path, label(path)) for path in FIELDS), key=lambda one: one[1])
-    every = [
-        ("time", "Any time", time if time in TIMES else "", list(TIMES.items())),
-        ("person", "Everybody", str(chosen.person or ""), _people(person)),
-        ("origin", "Any origin", chosen.origin, list(Origin.choices)),
-        ("cause", "Any import", chosen.cause, _imports(person, chosen.cause)),
-        ("field", "Any field", chosen.field, [(CREATED, "Created"), *fields]),
-        ("workspace", "All workspaces", request.GET.get("workspace", ""), [(s, s) for s in slugs]),
+    slug = request.GET.get("workspace", "")
+    every: list[tuple[str, Text, Text, str, Sequence[tuple[str, Text]]]] = [
+        ("time", _("Time"), _("Any time"), time if time in TIMES else "", [*TIMES.items()]),
+        ("person", _("Person"), _("Everybody"), str(chosen.person or ""), _people(person)),
+        ("origin", _("Origin"), _("Any origin"), chosen.origin, Origin.choices),
+        ("cause", _("Cause"), _("Any import"), chosen.cause, _imports(person, chosen.cause)),
+        ("field", _("Field"), _("Any field"), chosen.field, [(CREATED, _("Created")), *fields]),
+        ("workspace", _("Workspace"), _("All workspaces"), slug, [(s, s) for s in slugs]),
     ]
     return [
-        {"name": name, "any": text, "value": value, "options": options}
-        for name, text, value, options in every
+        {"name": name, "title": title, "any": text, "value": value, "options": options}
+        for name, title, text, value, options in every
         if options and (name != "workspace" or len(options) > 1)
     ]
 
@@ -240,7 +268,7 @@ def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:
             for pk, name, at in rows.values_list("pk", "name", "released_at")[:OFFERED]
         ]
     if chosen and chosen not in dict(options):
-        options.insert(0, (chosen, chosen.replace(":", " ")))
+        options.insert(0, (chosen, _cause_name(chosen)))
     return options
 
 

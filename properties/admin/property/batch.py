@@ -11,6 +11,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
@@ -22,6 +24,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.templatetags.problems import problem_cell
+from crm_sync.translated import Text, number
 from properties.admin.property.bulk_edit_page import set_page
 from properties.admin.words import in_one_line
 from properties.catalog import label
@@ -30,14 +33,15 @@ from properties.models import Batch, Property
 from properties.models.property import ProblemKind, SyncState
 from properties.push import batches
 
-CALLS = {"POST": "Create", "PATCH": "Change"}
-NOTHING = "Nothing to send"
+CALLS: dict[str, Text] = {"POST": _("Create"), "PATCH": _("Change")}
+NOTHING = _("Nothing to send")
 
 
 def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse | None:
     """Store the selection and redirect to its plan; nothing is due yet."""
     if kind == Batch.Kind.SET and rows.order_by().count() > MOST:
-        messages.warning(request, f"At most {MOST:,} at a time: narrow the list first.")
+        text = gettext("At most %(count)s at a time: narrow the list first.")
+        messages.warning(request, text % {"count": number(MOST)})
         return None
     actor = cast("AbstractBaseUser", request.user)
     return HttpResponseRedirect(_page(batches.choose(rows, kind, actor=actor, now=timezone.now())))
@@ -55,7 +59,7 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
         if batches.start(batch, actor=actor, now=timezone.now()):
             note(request, Batch.objects.filter(pk=batch.pk), "Confirmed.")
         else:
-            messages.info(request, "This was started before.")
+            messages.info(request, gettext("This was started before."))
         return HttpResponseRedirect(_page(batch))
     is_read = batch.kind == Batch.Kind.READ
     context = {"title": batch.get_kind_display(), "batch": batch, "is_read": is_read}
@@ -98,7 +102,7 @@ def _plan(batch: Batch) -> dict[str, Any]:
     return {
         "plan": plan,
         "held": [
-            (SyncState(kind).label, ProblemKind(kind).label, *counts)
+            (SyncState(kind).label, ProblemKind(kind).label, _held_back(*counts))
             for kind, counts in plan.blocked.items()
             if kind in ProblemKind.values
         ],
@@ -108,6 +112,18 @@ def _plan(batch: Batch) -> dict[str, Any]:
         ],
         "steps": [_shown(step) for step in plan.steps],
     }
+
+
+def _held_back(rows: int, fields: int) -> str:
+    """Return how many properties wait for a person, and how many of their fields."""
+    if not fields:
+        text = ngettext("%(count)s property", "%(count)s properties", rows)
+        return text % {"count": number(rows)}
+    text = ngettext("%(count)s field", "%(count)s fields", fields)
+    of_rows = ngettext(
+        "%(fields)s of %(count)s property", "%(fields)s of %(count)s properties", rows
+    )
+    return of_rows % {"fields": text % {"count": number(fields)}, "count": number(rows)}
 
 
 def _shown(step: batches.BatchStep) -> dict[str, Any]:
@@ -124,7 +140,7 @@ def _shown(step: batches.BatchStep) -> dict[str, Any]:
 
 def _waiting(row: Property, path: str) -> tuple[str, str]:
     """Return a field that waits for a person, and why."""
-    return label(path) or "The property", explain(row.problems_at(path)[0]).sentence
+    return label(path) or gettext("The property"), explain(row.problems_at(path)[0]).sentence
 
 
 def _why(workspace: Workspace) -> SafeString | str:

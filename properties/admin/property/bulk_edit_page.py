@@ -12,6 +12,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_at
@@ -53,19 +54,20 @@ def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
     if step == "plan":
         form = SetForm(request.POST, entered={})
         if not form.is_valid():
-            messages.error(request, "A value cannot be set. Its field says why.")
+            messages.error(request, gettext("A value cannot be set. Its field says why."))
             return _form_page(admin, request, batch, form)
         if not bulk_edit.plan(batch, wanted(form.entered), entered=form.entered, now=now):
-            messages.warning(request, "This was set before: choose the properties once more.")
+            text = gettext("This was set before: choose the properties once more.")
+            messages.warning(request, text)
     elif step == "set":
         planned_at = request.POST.get("planned_at", "")
         if bulk_edit.start(batch, planned_at=planned_at, actor=actor, now=now):
             note(request, mine, "Confirmed.")
         elif batch.confirmed_at is None:
-            text = "Somebody has made another plan since. This is how it is now: check it."
+            text = gettext("Somebody has made another plan since. This is how it is now: check it.")
             messages.warning(request, text)
         else:
-            messages.info(request, "This was set before.")
+            messages.info(request, gettext("This was set before."))
     batch.refresh_from_db()
     if batch.confirmed_at is not None:
         bulk_edit.set_rest(batch, now=now, until=time.monotonic() + SECONDS)
@@ -82,7 +84,7 @@ def _form_page(
     for place in (place for tab in form.tree for place in tab.places):
         place.bound = form[place.path]
     context = {
-        "title": "Set fields",
+        "title": gettext("Set fields"),
         "total": batch.properties.count(),
         "address": _address(batch),
         "groups": [
@@ -101,7 +103,7 @@ def _plan(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]:
     rank = Case(When(~Q(refused={}), then=0), When(~Q(planned={}), then=1), default=2)
     edits = _shown(batch.edits.all()).order_by(rank, "pk")
     return {
-        "title": "Set fields",
+        "title": gettext("Set fields"),
         "batch": batch,
         "counts": bulk_edit.counts(batch),
         "entered": _entered(batch),
@@ -114,7 +116,7 @@ def _result(request: HttpRequest, batch: Batch, may_act: bool) -> dict[str, Any]
     counts, now = bulk_edit.counts(batch), timezone.now()
     odd = _shown(batch.edits.all()).exclude(Q(left={}) & Q(refused={})).order_by("pk")
     return {
-        "title": "Set fields",
+        "title": gettext("Set fields"),
         "batch": batch,
         "counts": counts,
         "entered": _entered(batch),
@@ -161,7 +163,7 @@ def _paged(
 
 
 def _property(one: Any) -> dict[str, Any]:
-    name = one.reference or f"platform id {one.platform_id}"
+    name = one.reference or gettext("platform id %(id)s") % {"id": one.platform_id}
     address = page_at("properties.property", one.real_estate_property_id)
     return {"property": link(address, name), "title": one.title or ""}
 
@@ -178,7 +180,7 @@ def _planned(one: BatchEdit) -> dict[str, Any]:
 
 
 def _reasons(one: BatchEdit) -> dict[str, Any]:
-    found = (("Refused", one.refused), ("Not set", one.left))
+    found = ((gettext("Refused"), one.refused), (gettext("Not set"), one.left))
     return {
         "reasons": [
             (what, label(leaf), reason)

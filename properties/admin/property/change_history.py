@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, moment
@@ -64,7 +65,7 @@ def entries(row: Property, changes: list[Change]) -> list[Entry]:
 def _entry(change: Change, ours: merge.Leaves, now: datetime) -> Entry:
     entry = Entry(
         when=moment(change.at, now),
-        name="Created" if change.is_creation else label(change.path),
+        name=gettext("Created") if change.is_creation else label(change.path),
         path=change.path,
         origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
         who=change.who,
@@ -126,7 +127,7 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
         request.GET.get("page")
     )
     context = {
-        "title": f"History of {row}",
+        "title": gettext("History of %(name)s") % {"name": row},
         "page": shown,
         "pages": numbers(shown),
         "entries": _with_batches(row, [change.part(chosen) or change for change in shown]),
@@ -160,14 +161,14 @@ def undo_change(
             current = newer.current
     old, new = worded_change(change.path, change.old, change.new)
     context = {
-        "title": f"Undo: {label(change.path)}",
+        "title": gettext("Undo: %(field)s") % {"field": label(change.path)},
         "change": change,
         "name": label(change.path),
         "when": moment(change.at, timezone.now()),
         "values": [
-            ("It was", old),
-            ("This change made it", new),
-            ("It is now", worded(change.path, current)),
+            (gettext("It was"), old),
+            (gettext("This change made it"), new),
+            (gettext("It is now"), worded(change.path, current)),
         ],
         "is_current": equal(change.path, current, change.new),
         "back_to": worded(change.path, change.old),
@@ -187,12 +188,15 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
     actor, name = cast("AbstractBaseUser", request.user), label(change.path)
     try:
         if undo(change, seen=seen, actor=actor, now=timezone.now()):
-            messages.success(request, f"{name} is what it was before; a worker sends it.")
+            text = gettext("%(field)s is what it was before; a worker sends it.")
+            messages.success(request, text % {"field": name})
         else:
-            messages.info(request, f"{name} is that already: nothing was changed.")
+            text = gettext("%(field)s is that already: nothing was changed.")
+            messages.info(request, text % {"field": name})
     except Invalid as error:
+        text = gettext("%(field)s stays as it is: %(reason)s")
         why = reasons(change.path, error.faults)
-        messages.error(request, f"{name} stays as it is: {why}")
+        messages.error(request, text % {"field": name, "reason": why})
     history_page = reverse(
         "admin:properties_property_history", args=[change.real_estate_property_id]
     )

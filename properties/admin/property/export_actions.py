@@ -10,10 +10,13 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
+from crm_sync.translated import number
 from properties.exports import ExportReport, written
 from properties.feeds.table.table_writer import Written
 from properties.models import Property
@@ -30,17 +33,17 @@ SHOWN = 5  # lines of what a format cannot hold
 class ExportActions:
     """The export actions of the list, for each person who may view the properties."""
 
-    @action(description="Export as CSV", permissions=["view"])
+    @action(description=_("Export as CSV"), permissions=["view"])
     def export_csv(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
         """Send a table of our columns (POST only)."""
         return export(request, queryset, ".csv")
 
-    @action(description="Export as Excel", permissions=["view"])
+    @action(description=_("Export as Excel"), permissions=["view"])
     def export_xlsx(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
         """Send a workbook of our columns (POST only)."""
         return export(request, queryset, ".xlsx")
 
-    @action(description="Export as SwissRETS JSON", permissions=["view"])
+    @action(description=_("Export as SwissRETS JSON"), permissions=["view"])
     def export_json(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
         """Send a SwissRETS file (POST only)."""
         return export(request, queryset, ".json")
@@ -62,7 +65,8 @@ def export(
     """
     slugs = sorted(set(chosen.order_by().values_list("workspace__slug", flat=True).distinct()))
     if len(slugs) != 1:  # references are unique within a workspace only
-        messages.error(request, "One file holds one workspace: narrow the list to one first.")
+        text = gettext("One file holds one workspace: narrow the list to one first.")
+        messages.error(request, text)
         return None
     draft = tempfile.TemporaryDirectory(prefix="export-")
     path, report = Path(draft.name) / f"properties{suffix}", ExportReport()
@@ -76,7 +80,8 @@ def export(
                 break
     except ValueError as error:
         draft.cleanup()
-        messages.error(request, f"Nothing was exported: {error}")
+        text = gettext("Nothing was exported: %(reason)s")
+        messages.error(request, text % {"reason": error})
         return None
     _report(request, report, is_whole=is_whole)
     text = f"Exported {chosen.order_by().count():,} properties as {suffix[1:].upper()}."
@@ -98,17 +103,25 @@ def _follow(
 
 
 def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> None:
-    complaints = [f"{name} was left out: {'; '.join(why)}" for name, why in report.left_out.items()]
+    left_out = gettext("%(name)s was left out: %(reasons)s")
+    complaints = [
+        left_out % {"name": name, "reasons": "; ".join(why)}
+        for name, why in report.left_out.items()
+    ]
+    unsaid = gettext("%(field)s: %(reason)s (%(count)s)")
     complaints += [
-        f"{path}: {reason} ({number})"
-        for (path, reason), (number, _) in sorted(report.unsaid.items())
+        unsaid % {"field": path, "reason": reason, "count": number(count)}
+        for (path, reason), (count, _references) in sorted(report.unsaid.items())
     ]
     more = len(complaints) - SHOWN
-    shown = complaints[:SHOWN] + ([f"and {more} more"] if more > 0 else [])
+    shown = complaints[:SHOWN]
+    if more > 0:
+        shown.append(gettext("and %(count)s more") % {"count": number(more)})
     if complaints:
-        messages.warning(request, f"The last export could not hold all: {'. '.join(shown)}.")
+        text = gettext("The last export could not hold all: %(complaints)s.")
+        messages.warning(request, text % {"complaints": ". ".join(shown)})
     if not is_whole:
-        text = (
+        text = gettext(
             "The last export was large: manage.py export_properties names what it could not hold."
         )
         messages.info(request, text)

@@ -14,6 +14,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.text import get_text_list
+from django.utils.translation import gettext, ngettext, override
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_at
@@ -23,6 +26,7 @@ from crm_sync.admin.workspace.tabs import tabs
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces
 from crm_sync.text import plain, whole
+from crm_sync.translated import Text, number
 from properties.admin.property.change_history import numbers
 from properties.domain import candidates, headline
 from properties.domain.matching import Matching
@@ -34,18 +38,19 @@ PER_PAGE = 50
 FEW = 20  # rows of theirs that a choice offers
 SECONDS = 2.0  # of work in one request; then the person presses once more
 
-CRITERIA = {
-    Criterion.ADDRESS: "address with rooms",
-    Criterion.UNIT: "EGID and EWID",
-    Criterion.IS24: "is24 id",
-    Criterion.REFERENCE: "reference",
+CRITERIA: dict[Criterion, Text] = {
+    Criterion.ADDRESS: _("address with rooms"),
+    Criterion.UNIT: _("EGID and EWID"),
+    Criterion.IS24: _("is24 id"),
+    Criterion.REFERENCE: _("reference"),
 }
 NONE, LATER = "none", ""
+SIDES = ("ours", "theirs", "one")  # of a row: what it shows of properties
 Policy = Workspace.ConflictPolicy
 POLICIES = (
-    (Policy.ASK, "ask me: a conflict each"),
-    (Policy.CRM_WINS, "take ours"),
-    (Policy.PLATFORM_WINS, "take the platform's"),
+    (Policy.ASK, _("ask me: a conflict each")),
+    (Policy.CRM_WINS, _("take ours")),
+    (Policy.PLATFORM_WINS, _("take the platform's")),
 )
 
 Cell = dict[str, Any]
@@ -70,9 +75,13 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     unread = candidates.unread(workspace_id).count()
     stored = Workspace.objects.values_list("conflict_policy", flat=True).get(pk=workspace_id)
     context = {
-        "title": f"Match the properties of {workspace.slug}",
+        "title": gettext("Match the properties of %(workspace)s") % {"workspace": workspace.slug},
         "criteria": [
-            (f"By {text}", _address(workspace_id, one), one == criterion)
+            (
+                gettext("By %(criterion)s") % {"criterion": text},
+                _address(workspace_id, one),
+                one == criterion,
+            )
             for one, text in CRITERIA.items()
         ],
         "tiles": [
@@ -93,11 +102,11 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     return page(admin, request, "properties/match.html", context, row=workspace)
 
 
-TILES = {
-    "matched": ("Matched", "good"),
-    "ambiguous": ("Ambiguous", "warning"),
-    "here": ("Only here: will be created", "info"),
-    "there": ("Only on the platform", "muted"),
+TILES: dict[str, tuple[Text, str]] = {
+    "matched": (_("Matched"), "good"),
+    "ambiguous": (_("Ambiguous"), "warning"),
+    "here": (_("Only here: will be created"), "info"),
+    "there": (_("Only on the platform"), "muted"),
 }
 
 
@@ -147,7 +156,7 @@ def _shown(request: HttpRequest, rows: Sequence[Any], show: str) -> dict[str, An
         "ambiguous": lambda choice: _choice(choice, cells, request.POST.get(f"pick-{choice[0]}")),
     }.get(show, lambda key: {"one": cells.get(key)})
     # A row that somebody has linked since is left out.
-    made = [one for one in map(make, shown) if all(one.values())]
+    made = [one for one in map(make, shown) if all(one.get(side, True) for side in SIDES)]
     return {"page": shown, "pages": numbers(shown), "rows": made}
 
 
@@ -155,13 +164,12 @@ def _choice(choice: tuple[int, Sequence[int]], cells: dict[int, Cell], picked: s
     """Return a choice in words; `picked` is what was posted, if the page is shown again."""
     mine, theirs = choice
     offered = [cells[key] for key in theirs[:FEW] if key in cells]
+    more = gettext("and %(count)s more: try another criterion")
     return {
         "ours": cells.get(mine),
         "theirs": offered,
         "picked": picked or "later",
-        "more": f"and {len(theirs) - FEW} more: try another criterion"
-        if len(theirs) > FEW
-        else "all of them",
+        "more": more % {"count": number(len(theirs) - FEW)} if len(theirs) > FEW else None,
     }
 
 
@@ -175,7 +183,8 @@ def _cells(keys: set[int]) -> dict[int, Cell]:
 
 
 def _cell(row: dict[str, Any]) -> Cell:
-    name = row["object_reference_id"] or f"platform id {row['platform_id']}"
+    name = row["object_reference_id"]
+    name = name or gettext("platform id %(id)s") % {"id": row["platform_id"]}
     rooms, place = row["own_numberOfRooms"], headline.one_line(row["own_address"])
     units = row["own_swissReferences"]
     units = units if isinstance(units, dict) else {}
@@ -189,10 +198,14 @@ def _cell(row: dict[str, Any]) -> Cell:
         "name": name,
         "link": link(page_at("properties.property", row["pk"]), name),
         "title": plain(row["own_title"] or ""),
-        "place": ", ".join(filter(None, (place, f"{plain(rooms)} rooms" if rooms else ""))),
+        "place": ", ".join(filter(None, (place, _rooms(rooms)))),
         "marks": ", ".join(filter(None, marks)),
         "is_apart": row["none_there"],
     }
+
+
+def _rooms(rooms: Any) -> str:
+    return gettext("%(count)s rooms") % {"count": plain(rooms)} if rooms else ""
 
 
 # --- what is done --------------------------------------------------------------------------------
@@ -201,23 +214,28 @@ def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bo
     posted, now = request.POST, timezone.now()
     if (key := whole(posted.get("apart", ""))) is not None:
         if candidates.apart(workspace.pk, [key], now=now):
-            _say(request, workspace, "Set apart: 1 property is none of the platform's.")
+            _say(
+                request,
+                workspace,
+                lambda: gettext("Set apart: 1 property is none of the platform's."),
+            )
     elif (key := whole(posted.get("again", ""))) is not None:
         if candidates.compared_again(workspace.pk, key):
-            _say(request, workspace, "Compared again: 1 property.")
+            _say(request, workspace, lambda: gettext("Compared again: 1 property."))
     elif posted.get("step") == "link":
         found = candidates.matching(workspace.pk, criterion)
         if posted.get("seen") == found.seen:
             _link(request, workspace, found.matched, CRITERIA[criterion])
         else:
-            messages.warning(request, "The pairs have changed since: look at them once more.")
+            text = gettext("The pairs have changed since: look at them once more.")
+            messages.warning(request, text)
     elif posted.get("step") == "decide":
         return _decide(request, workspace, criterion)
     return True
 
 
 def _link(
-    request: HttpRequest, workspace: Workspace, pairs: Sequence[tuple[int, int]], how: str
+    request: HttpRequest, workspace: Workspace, pairs: Sequence[tuple[int, int]], how: Text
 ) -> None:
     """Link pairs for as long as a request may take, and say what came of it."""
     policy = request.POST.get("policy", "")
@@ -228,15 +246,50 @@ def _link(
     )
     counts = link_all(workspace.pk, pairs, by, until=time.monotonic() + SECONDS)
     if done := counts[LinkOutcome.LINKED]:
-        _say(request, workspace, f"Linked by {how}: {_properties(done)}.")
+        _say(request, workspace, lambda: _linked(done, how))
     left = len(pairs) - counts.total()
-    for count, text in (
-        (counts[LinkOutcome.CHANGED], "somebody has linked or created it before"),
-        (counts[LinkOutcome.BUSY], "a worker has it, or both have an open draft: try again"),
-        (left, "link them, too: one request links as many as two seconds allow"),
-    ):
-        if count:
-            messages.warning(request, f"Not linked: {_properties(count)}, {text}.")
+    if count := counts[LinkOutcome.CHANGED]:
+        text = ngettext(
+            "Not linked: %(count)s property, somebody has linked or created it before.",
+            "Not linked: %(count)s properties, somebody has linked or created it before.",
+            count,
+        )
+        messages.warning(request, text % {"count": number(count)})
+    if count := counts[LinkOutcome.BUSY]:
+        text = ngettext(
+            "Not linked: %(count)s property, a worker has it, or both have an open draft: try"
+            " again.",
+            "Not linked: %(count)s properties, a worker has it, or both have an open draft: try"
+            " again.",
+            count,
+        )
+        messages.warning(request, text % {"count": number(count)})
+    if left:
+        text = ngettext(
+            "Not linked: %(count)s property, link them, too: one request links as many as two"
+            " seconds allow.",
+            "Not linked: %(count)s properties, link them, too: one request links as many as two"
+            " seconds allow.",
+            left,
+        )
+        messages.warning(request, text % {"count": number(left)})
+
+
+def _linked(count: int, how: Text) -> str:
+    """Say how many were linked by a criterion, or "" by choice."""
+    if how:
+        text = ngettext(
+            "Linked by %(how)s: %(count)s property.",
+            "Linked by %(how)s: %(count)s properties.",
+            count,
+        )
+    else:
+        text = ngettext(
+            "Linked by choice: %(count)s property.",
+            "Linked by choice: %(count)s properties.",
+            count,
+        )
+    return text % {"how": how, "count": number(count)}
 
 
 def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bool:
@@ -261,17 +314,30 @@ def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) ->
         else:
             late += 1
     if twice := _given_twice(pairs):
-        messages.error(
-            request, f"{' '.join(twice)} Nothing was done: choose again for one of them."
-        )
+        text = gettext("%(twice)s Nothing was done: choose again for one of them.")
+        messages.error(request, text % {"twice": " ".join(twice)})
         return False
     if set_apart := candidates.apart(workspace.pk, apart, now=timezone.now()):
-        _say(request, workspace, f"Set apart: {_properties(set_apart)}, none of the platform's.")
+        _say(request, workspace, lambda: _set_apart(set_apart))
     if pairs:
-        _link(request, workspace, pairs, "choice")
+        _link(request, workspace, pairs, "")
     if late:
-        messages.warning(request, f"Changed since: {_properties(late)}. Look once more.")
+        text = ngettext(
+            "Changed since: %(count)s property. Look once more.",
+            "Changed since: %(count)s properties. Look once more.",
+            late,
+        )
+        messages.warning(request, text % {"count": number(late)})
     return True
+
+
+def _set_apart(count: int) -> str:
+    text = ngettext(
+        "Set apart: %(count)s property, none of the platform's.",
+        "Set apart: %(count)s properties, none of the platform's.",
+        count,
+    )
+    return text % {"count": number(count)}
 
 
 def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
@@ -284,17 +350,19 @@ def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
         pk__in={*twice, *(key for mine in twice.values() for key in mine)}
     )
     names = {row.pk: str(row) for row in rows.only("object_reference_id", "platform_id")}
+    text = gettext("%(ours)s were given the same property of the platform, %(theirs)s.")
     return [
-        f"{' and '.join(names.get(key, '?') for key in mine)} were given the same property of the"
-        f" platform, {names.get(theirs, '?')}."
+        text
+        % {
+            "ours": get_text_list([names.get(key, "?") for key in mine], gettext("and")),
+            "theirs": names.get(theirs, "?"),
+        }
         for theirs, mine in twice.items()
     ]
 
 
-def _say(request: HttpRequest, workspace: Workspace, text: str) -> None:
-    note(request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), text)
-    messages.success(request, text)
-
-
-def _properties(count: int) -> str:
-    return "1 property" if count == 1 else f"{count:,} properties"
+def _say(request: HttpRequest, workspace: Workspace, text: Callable[[], str]) -> None:
+    """Say what was done, in the language of the reader, and note it in English."""
+    with override("en"):
+        note(request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), text())
+    messages.success(request, text())

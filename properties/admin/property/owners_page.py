@@ -9,36 +9,43 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import address_of, opened, tabs
 from crm_sync.models import Workspace
+from crm_sync.translated import Text
 from properties.catalog import MERGED, OTHERS, group_name, label
 from properties.domain import owners
 from properties.domain.owner_change import set_owner
 from properties.merge import Owner
 from properties.ownership import GROUP, RULED, RULED_GROUPS, Ownership, group_leaves
 
-CHOICES = {
-    Owner.OURS: "We own it",
-    Owner.THEIRS: "The platform owns it",
-    Owner.ASK: "Ask a person",
-    Owner.FILL: "Fill it if empty",
-    Owner.NEVER: "Never send it",
+CHOICES: dict[Owner, Text] = {
+    Owner.OURS: _("We own it"),
+    Owner.THEIRS: _("The platform owns it"),
+    Owner.ASK: _("Ask a person"),
+    Owner.FILL: _("Fill it if empty"),
+    Owner.NEVER: _("Never send it"),
 }
-MEANINGS = {
-    Owner.OURS: "Our value is always sent. What somebody changes on the platform is set back, and"
-    " kept under History of the property.",
-    Owner.THEIRS: "The platform's value replaces ours. Here it can only be read.",
-    Owner.ASK: "If both sides changed it, it waits under Conflicts, whatever the settings say.",
-    Owner.FILL: "Our value is sent only if the platform has none. Otherwise the platform's value"
-    " replaces ours.",
-    Owner.NEVER: "Our value stays here, and the platform's stays there. They may differ.",
+MEANINGS: dict[Owner, Text] = {
+    Owner.OURS: _(
+        "Our value is always sent. What somebody changes on the platform is set back, and kept"
+        " under History of the property."
+    ),
+    Owner.THEIRS: _("The platform's value replaces ours. Here it can only be read."),
+    Owner.ASK: _("If both sides changed it, it waits under Conflicts, whatever the settings say."),
+    Owner.FILL: _(
+        "Our value is sent only if the platform has none. Otherwise the platform's value replaces"
+        " ours."
+    ),
+    Owner.NEVER: _("Our value stays here, and the platform's stays there. They may differ."),
 }
-BY_POLICY = "By the conflict policy"
-OTHER_FIELDS = "Fields that this app does not know"
+BY_POLICY = _("By the conflict policy")
+OTHER_FIELDS = _("Fields that this app does not know")
 
 
 SCRIPT = forms.Media(js=("properties/owners.js",))
@@ -57,7 +64,7 @@ def owners_page(
         return _set(request, shown)
     ownership, group = owners.of_key(workspace_id), request.GET.get("open", "")
     context = {
-        "title": f"Fields of {shown.slug}",
+        "title": gettext("Fields of %(workspace)s") % {"workspace": shown.slug},
         "groups": list(_groups(ownership, group, saved=request.GET.get("saved", ""))),
         "policy": Workspace.ConflictPolicy(ownership.policy).label,
         "settings": address_of("change", workspace_id),
@@ -73,13 +80,19 @@ def _set(request: HttpRequest, shown: Any) -> HttpResponse:
     """Set the owner that was posted, and show the same group again."""
     key, value = request.POST.get("key", ""), request.POST.get("owner", "")
     if key not in RULED or value not in {owner.value for owner in Owner}:
-        return HttpResponseBadRequest("There is no such field, or no such owner.")
+        return HttpResponseBadRequest(gettext("There is no such field, or no such owner."))
     owner = Owner(value)
     before = set_owner(shown.pk, key, owner, now=timezone.now())
     if before is not None:
-        text = f"{_name(key)}: {_choice(owner)}. It was: {_choice(before)}."
-        note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), text)
-        messages.success(request, f"{text} The properties follow now, one after the other.")
+        rows = Workspace.objects.filter(pk=shown.pk).only("pk", "slug")
+        with override("en"):  # what is stored is English
+            note(request, rows, f"{_name(key)}: {_choice(owner)}. It was: {_choice(before)}.")
+        text = gettext(
+            "%(field)s: %(owner)s. It was: %(before)s. The properties follow now, one after the"
+            " other."
+        )
+        named = {"field": _name(key), "owner": _choice(owner), "before": _choice(before)}
+        messages.success(request, text % named)
     open_one = request.POST.get("open", "")
     asked = urlencode({"open": open_one, "saved": key} if open_one else {"saved": key})
     return HttpResponseRedirect(f"{request.path}?{asked}")
@@ -117,9 +130,10 @@ def _row(key: str, ownership: Ownership, saved: str) -> dict[str, Any]:
     own = ownership.rules.get(key, Owner.POLICY)
     without = ownership.changed(key, Owner.POLICY, now=timezone.now()) if own else ownership
     rule = without.rule_of(key)
-    inherited = BY_POLICY
+    inherited: Text = BY_POLICY
     if rule:
-        inherited = f"As {_name(rule)}: {_choice(without.rules[rule])}"
+        named = {"rule": _name(rule), "owner": _choice(without.rules[rule])}
+        inherited = gettext("As %(rule)s: %(owner)s") % named
     options = [("", inherited), *((owner.value, text) for owner, text in CHOICES.items())]
     return {
         "key": key,
@@ -131,15 +145,17 @@ def _row(key: str, ownership: Ownership, saved: str) -> dict[str, Any]:
     }
 
 
-def _name(key: str) -> str:
+def _name(key: str) -> Text:
     """Return the name of a leaf, an object or a group, as the form of a property shows it."""
     if key == GROUP + OTHERS:
         return OTHER_FIELDS
     group = key.removeprefix(GROUP)
     if group != key:
         return group_name(group)
-    return f"{label(key)}, all its fields" if key in MERGED else label(key)
+    if key in MERGED:
+        return gettext("%(name)s, all its fields") % {"name": label(key)}
+    return label(key)
 
 
-def _choice(owner: Owner) -> str:
+def _choice(owner: Owner) -> Text:
     return CHOICES.get(owner, BY_POLICY)

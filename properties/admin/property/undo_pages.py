@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin
@@ -46,7 +47,7 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     selection = selected(request.user, request.GET, timezone.now())
     workspace = workspace_of(request.user, selection) if selection.can_be_undone else None
     if workspace is None:
-        messages.error(request, "Choose a person, an import or a time, and one workspace.")
+        messages.error(request, gettext("Choose a person, an import or a time, and one workspace."))
         return HttpResponseRedirect(address_of(selection))
     selection = selection.within(workspace.pk)
     if request.method == "POST":
@@ -61,7 +62,7 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(undo_page(job.pk))
     plan = undo_steps.preview(selection)
     context = {
-        "title": "Undo these changes",
+        "title": gettext("Undo these changes"),
         "plan": plan,
         "counted": undo_steps.PREVIEWED,
         "says": _says(selection, request.user),
@@ -74,7 +75,8 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
 def undone_page(admin: ModelAdmin, request: HttpRequest, undo_id: int) -> HttpResponse:
     """Show the progress of an undo, and what it did."""
     job = _job(request.user, undo_id)
-    context = {"title": f"Undo {job.pk}", **_progress(admin, request, job)}
+    title = gettext("Undo %(key)s") % {"key": job.pk}
+    context = {"title": title, **_progress(admin, request, job)}
     return page(admin, request, "properties/undo_progress.html", context)
 
 
@@ -118,7 +120,7 @@ def _progress(admin: ModelAdmin, request: HttpRequest, job: Undo) -> dict[str, A
 def _kept_row(
     key: int, reference: str, path: str, reason: str, newer: Change | None
 ) -> tuple[SafeString, str, str]:
-    name = label(path) if path else "The property"
+    name = label(path) if path else gettext("The property")
     subject = link(page_at("properties.property", key), reference)
     return subject, name, _why(Kept(reason), newer)
 
@@ -126,8 +128,11 @@ def _kept_row(
 def _why(reason: Kept, newer: Change | None) -> str:
     if newer is None:
         return str(reason.label)
-    by = newer.who or newer.get_origin_display()
-    return f"{reason.label} by {by}, {local_time(newer.at)}"
+    named = {"reason": reason.label, "who": newer.who, "at": local_time(newer.at)}
+    if newer.who:
+        return gettext("%(reason)s by %(who)s, %(at)s") % named
+    origin = newer.get_origin_display()
+    return gettext("%(reason)s by %(origin)s, %(at)s") % {**named, "origin": origin}
 
 
 def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
@@ -146,22 +151,27 @@ def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
 
 
 def _kept_words(part: KeptPart) -> tuple[str, str]:
-    return label(part.path) if part.path else "The property", _why(part.reason, part.change)
+    return label(part.path) if part.path else gettext("The property"), _why(
+        part.reason, part.change
+    )
 
 
 def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeString | str]]:
     """Return the selection in words: what is filtered, and by what."""
     found: list[tuple[str, SafeString | str]] = []
     if selection.cause:
-        found.append(("Changes of", cause_link(selection.cause, person)))
+        found.append((gettext("Changes of"), cause_link(selection.cause, person)))
     if selection.person:
-        found.append(("Changed by", _name(selection.person)))
+        found.append((gettext("Changed by"), _name(selection.person)))
     if selection.origin:
-        found.append(("Origin", Origin(selection.origin).label))
+        found.append((gettext("Origin"), str(Origin(selection.origin).label)))
     if selection.field:
-        name = "Created" if selection.field == CREATED else label(selection.field)
-        found.append(("Field", name))
-    for name, at in (("From", selection.since), ("Before", selection.until)):
+        name = gettext("Created") if selection.field == CREATED else label(selection.field)
+        found.append((gettext("Field"), name))
+    for name, at in (
+        (pgettext("time", "From"), selection.since),
+        (pgettext("time", "Before"), selection.until),
+    ):
         found += [(name, local_time(at))] if at else []
     return found
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('properties', '0019_words_of_a_sender'),
+        ('properties', "0021_names_of_conflicts"),
     ]
 
     operations = [
