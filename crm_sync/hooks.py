@@ -344,6 +344,8 @@ class AppHooks:
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
     # Returns by name the parts that remove old rows in batches (S23).
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
+    # Takes mail addresses; returns the language of each that is an account's, in lower case.
+    mail_languages: Sequence[Callable[[Collection[str]], Mapping[str, str]]] = ()
     # The columns that may name people. `forget_person` changes only these.
     free_text: Sequence[FreeText] = ()
 

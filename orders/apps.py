@@ -25,6 +25,7 @@ class OrdersConfig(AppConfig):
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
+        from orders.people import language_of_person  # noqa: PLC0415
         from orders.placing import confirmation  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
         from orders.plugged import (  # noqa: PLC0415
@@ -43,6 +44,7 @@ class OrdersConfig(AppConfig):
                 queues=order_queues.ALL,
                 message_kinds=[status_messages.STATUS, material_messages.READY],
                 expired=[retention.expired],
+                mail_languages=[language_of_person.languages_of],
                 free_text=free_text.FREE_TEXT,
                 event_handlers=event_handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
