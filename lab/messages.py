@@ -44,6 +44,7 @@ SAME = datetime(2026, 1, 1, tzinfo=UTC)
 THEME = (
     *("Light", "Dark", "System"),
     *("Apply Filters", "Go back", "Select all rows", "Type to search"),
+    *("Choose file to upload", "Select value"),
 )
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
 Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context

@@ -115,7 +115,7 @@ def import_page(
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
         "take_back": undo if may_act and has_changes and not is_back else "",
-        "taken_back": [(_undo_sentence(job), undo_page(job.pk), str(job)) for job in undone],
+        "taken_back": [(_undo_sentence(job), undo_page(job.pk), _undo_name(job)) for job in undone],
         "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
         "counts_title": gettext("What was done")
@@ -137,6 +137,10 @@ def _undone(row: Import) -> list[Undo]:
     whole = ChangeSelection(cause=Cause.IMPORT.of(row.pk)).within(row.workspace_id)
     jobs = Undo.objects.filter(workspace=row.workspace_id, chosen=whole.to_json())
     return list(jobs.select_related("requested_by").order_by("-pk"))
+
+
+def _undo_name(job: Undo) -> str:
+    return gettext("undo %(number)s") % {"number": job.pk}
 
 
 def _undo_sentence(job: Undo) -> str:
