@@ -347,6 +347,8 @@ class AppHooks:
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
     # Returns the language of a person, as far as the app knows it, for what is mailed to them.
     languages: Sequence[Callable[[User], str | None]] = ()
+    # Takes mail addresses; returns the language of each that is an account's, in lower case.
+    mail_languages: Sequence[Callable[[Collection[str]], Mapping[str, str]]] = ()
     # The columns that may name people. `forget_person` changes only these.
     free_text: Sequence[FreeText] = ()
 

@@ -44,6 +44,7 @@ class OrdersConfig(AppConfig):
                 queues=order_queues.ALL,
                 message_kinds=[status_messages.STATUS, material_messages.READY],
                 expired=[retention.expired],
+                mail_languages=[language_of_person.languages_of],
                 free_text=free_text.FREE_TEXT,
                 event_handlers=event_handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],

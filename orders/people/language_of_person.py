@@ -1,7 +1,10 @@
 """The language of a person: of their pages, mails and calendar, whoever caused them."""
 
+from collections.abc import Collection
+
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models.functions import Lower
 from django.utils.translation import get_supported_language_variant
 
 from orders.models import PersonSettings, PlatformUser
@@ -24,6 +27,20 @@ def language_of(mine: PersonSettings) -> str | None:
 def language_by_account(person: User) -> str | None:
     """Return `language_of` for an account, which may have no settings yet."""
     return language_of(settings_of(person))
+
+
+def languages_of(addresses: Collection[str]) -> dict[str, str]:
+    """Return the language of each mail address that belongs to an account, in lower case."""
+    if len(settings.LANGUAGES) == 1:
+        return {}
+    people = User.objects.filter(is_active=True).annotate(address=Lower("email")).order_by("-pk")
+    mine = people.filter(address__in={one.lower() for one in addresses})
+    rows = {one.person_id: one for one in PersonSettings.objects.filter(person__in=mine)}
+    found = {
+        address: language_of(rows.get(pk) or PersonSettings(person_id=pk))
+        for pk, address in mine.values_list("pk", "address")
+    }
+    return {address: language for address, language in found.items() if language}
 
 
 def _offered(code: str) -> str | None:

@@ -7,6 +7,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, display
 from crm_sync.admin.ui.cells import (
@@ -20,25 +22,34 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.translated import Text, number
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck
 
 TONES = {"unexplained": "warning", "failed": "danger", "blocked": "warning", "pending": "info"}
-MEANING = {
-    DriftCheck.Kind.SAMPLE: "Some properties, chosen at random and read on the platform.",
-    DriftCheck.Kind.SWEEP: "All our rows, without a call: it finds what others wrote to them.",
+VERDICTS: dict[str, Text] = {
+    "unexplained": _("Unexplained"),
+    "failed": _("Not compared"),
+    "blocked": _("Waits for a person"),
+    "pending": _("On its way"),
+}
+MEANING: dict[str, Text] = {
+    DriftCheck.Kind.SAMPLE: _("Some properties, chosen at random and read on the platform."),
+    DriftCheck.Kind.SWEEP: _("All our rows, without a call: it finds what others wrote to them."),
 }
 
 
 def _badge(check: DriftCheck) -> SafeString:
     if check.unexplained:
-        return badge(f"{check.unexplained} unexplained", "warning")
+        text = gettext("%(count)s unexplained") % {"count": number(check.unexplained)}
+        return badge(text, "warning")
     if check.finished_at is None:
-        return badge("Under way", "info")
+        return badge(_("Under way"), "info")
     if check.failed:
-        return badge(f"{check.failed} not compared", "warning")
-    return badge("All explained" if check.differing else "No drift", "good")
+        text = gettext("%(count)s not compared") % {"count": number(check.failed)}
+        return badge(text, "warning")
+    return badge(_("All explained") if check.differing else _("No drift"), "good")
 
 
 @admin.register(DriftCheck)
@@ -46,9 +57,11 @@ class DriftCheckAdmin(ReadOnlyAdmin):
     """Read-only: unexplained differences were made due at once, so nobody must act here."""
 
     empty = Empty(
-        "Nothing was compared yet",
-        "Once an hour a few properties are read on the platform and compared with ours; once a day"
-        " all our rows are looked through. To compare all of them now:",
+        _("Nothing was compared yet"),
+        _(
+            "Once an hour a few properties are read on the platform and compared with ours; once a"
+            " day all our rows are looked through. To compare all of them now:"
+        ),
         ("manage.py drift main",),
     )
     change_form_template = "properties/drift.html"
@@ -56,20 +69,28 @@ class DriftCheckAdmin(ReadOnlyAdmin):
     list_filter = (("kind", ChoicesDropdownFilter), WorkspaceFilter)
     ordering = ("-started_at", "-pk")
 
-    what = column("check", lambda row: row.get_kind_display(), "kind")
-    result = column("result", _badge, "unexplained")
-    differ = column("differ", lambda row: f"{row.differing} of {row.compared}", "differing")
+    what = column(_("check"), lambda row: row.get_kind_display(), "kind")
+    result = column(_("result"), _badge, "unexplained")
+    differ = column(
+        _("differ"),
+        lambda row: (
+            gettext("%(count)s of %(total)s")
+            % {"count": number(row.differing), "total": number(row.compared)}
+        ),
+        "differing",
+    )
 
-    @display(description="fields")
+    @display(description=_("fields"))
     def where(self, check: DriftCheck) -> SafeString | str:
         """Name the fields, the most frequent first."""
         names = (f"{label(path)} {count}" for path, count in by_count(check.fields))
         return shortened(", ".join(names), 80)
 
-    when = moment_column("begun", "started_at")
+    when = moment_column(_("begun"), "started_at")
 
     def page_context(self, request: HttpRequest, check: Any) -> dict[str, Any]:
         return {
+            "title": check.get_kind_display(),
             "badge": _badge(check),
             "meaning": MEANING[check.kind],
             "facts": _facts(check),
@@ -81,16 +102,16 @@ class DriftCheckAdmin(ReadOnlyAdmin):
 def _facts(check: Any) -> list[tuple[str, object]]:
     now = timezone.now()
     return [
-        ("Workspace", check.workspace_slug),
-        ("Compared", check.compared),
-        ("Differ", check.differing),
-        ("Unexplained", check.unexplained),
-        ("On their way", check.pending),
-        ("Waiting for a person", check.blocked),
-        ("Not on the platform", check.gone),
-        ("Could not be compared", check.failed),
-        ("Begun", exact_moment(check.started_at, now)),
-        ("Finished", exact_moment(check.finished_at, now)),
+        (gettext("Workspace"), check.workspace_slug),
+        (gettext("Compared"), check.compared),
+        (gettext("Differ"), check.differing),
+        (gettext("Unexplained"), check.unexplained),
+        (gettext("On their way"), check.pending),
+        (gettext("Waiting for a person"), check.blocked),
+        (gettext("Not on the platform"), check.gone),
+        (gettext("Could not be compared"), check.failed),
+        (gettext("Begun"), exact_moment(check.started_at, now)),
+        (gettext("Finished"), exact_moment(check.finished_at, now)),
     ]
 
 
@@ -98,7 +119,8 @@ def _found(check: DriftCheck) -> Iterator[tuple[SafeString, SafeString, str]]:
     """Yield the first properties that differed, with the verdict and the fields."""
     for one in check.found:
         names = ", ".join(label(path) for path in one["fields"])
-        text = "The platform has no such property" if one["gone"] else one["error"] or names
+        gone = gettext("The platform has no such property")
+        text = gone if one["gone"] else one["error"] or names
         page = page_at("properties.property", one["pk"])
-        shown = badge(one["verdict"].capitalize(), TONES.get(one["verdict"], "muted"))
+        shown = badge(VERDICTS[one["verdict"]], TONES.get(one["verdict"], "muted"))
         yield link(page, one["reference"]), shown, text or EMPTY

@@ -6,6 +6,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import EMPTY, two_lines
@@ -13,17 +15,26 @@ from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from crm_sync.translated import Text
+from properties.catalog import choice_name
 from properties.catalog.enums import AVAILABILITY_STATES
-from properties.feeds.idx.sender_flags import BadFlags, mapping
+from properties.feeds.idx import sender_flags
 from properties.imports.missing_properties import EXEMPT
 from properties.models import Sender
 
-HELP = {
-    "language": "Two letters, such as de: that of the texts in IDX, which does not say it.",
-    "flags": "For IDX: a column, and the field of ours that its flag sets.",
-    "sheet": "For Excel: the name of the sheet. Empty: the first one with a table.",
-    "header_row": "For tables: the row with the names of the columns. 0: it is found.",
-    "columns": 'For tables: a column of the file, and ours, such as {"Ort": "address.locality"}.',
+HELP: dict[str, Text] = {
+    "language": _("Two letters, such as de: that of the texts in IDX, which does not say it."),
+    "flags": _("For IDX: a column, and the field of ours that its flag sets."),
+    "sheet": _("For Excel: the name of the sheet. Empty: the first one with a table."),
+    "header_row": _("For tables: the row with the names of the columns. 0: it is found."),
+    "columns": _(
+        'For tables: a column of the file, and ours, such as {"Ort": "address.locality"}.'
+    ),
+}
+FLAG_FAULTS: dict[str, Text] = {
+    sender_flags.HAS_RULE: _("%(name)s has a rule of its own: it cannot set another field"),
+    sender_flags.UNKNOWN: _("%(name)s: %(target)s is no column with its field, nor a word of IDX"),
+    sender_flags.UNSETTABLE: _("%(name)s: %(target)s is no field that one column can set"),
 }
 
 
@@ -39,25 +50,31 @@ class SenderForm(ModelForm):
         if "missing_state" in self.fields:  # a viewer gets none of them
             states = [one for one in AVAILABILITY_STATES if one != EXEMPT]
             self.fields["missing_state"] = forms.ChoiceField(
-                label="State to set",
+                label=gettext("State to set"),
                 required=False,
-                choices=[("", "Not set"), *((one, one.capitalize()) for one in states)],
+                choices=[
+                    ("", pgettext("state", "Not set")),
+                    *((one, choice_name(one)) for one in states),
+                ],
                 widget=UnfoldAdminSelectWidget,
-                help_text="A property with the state REFERENCE keeps it. Nothing is deleted.",
+                help_text=gettext(
+                    "A property with the state “%(state)s” keeps it. Nothing is deleted."
+                )
+                % {"state": choice_name(EXEMPT)},
             )
 
     def clean_language(self) -> str:
         """Refuse a language that is not two letters."""
         language = str(self.cleaned_data["language"]).lower()
         if not (len(language) == 2 and language.isascii() and language.isalpha()):
-            raise forms.ValidationError("Two letters, such as de or fr.")
+            raise forms.ValidationError(gettext("Two letters, such as de or fr."))
         return language
 
     def clean(self) -> dict[str, Any]:
         """Require the state to set, and objects of texts."""
         data = super().clean() or {}
         if data.get("missing") == Sender.Missing.SET_STATE and not data.get("missing_state"):
-            self.add_error("missing_state", "Choose the state.")
+            self.add_error("missing_state", gettext("Choose the state."))
         if data.get("missing") == Sender.Missing.LIST:
             data["missing_state"] = ""
         for name in ("flags", "columns"):
@@ -65,12 +82,13 @@ class SenderForm(ModelForm):
             data[name] = found
             is_table = isinstance(found, dict)
             if not is_table or not all(isinstance(one, str) for one in found.values()):
-                self.add_error(name, 'An object of texts, such as {"one": "another"}.')
+                text = gettext('An object of texts, such as {"one": "another"}.')
+                self.add_error(name, text)
         if not self.errors.get("flags"):
             try:
-                mapping(data["flags"])
-            except BadFlags as error:
-                self.add_error("flags", str(error))
+                sender_flags.mapping(data["flags"])
+            except sender_flags.BadFlags as error:
+                self.add_error("flags", FLAG_FAULTS[error.why] % error.named)
         return data
 
 
@@ -80,9 +98,12 @@ class SenderAdmin(ScopedAdmin):
 
     form = SenderForm
     empty = Empty(
-        "No sender is named yet",
-        "Without one a feed is read as most senders mean it, and a workspace takes one full feed of"
-        " each format. Name a sender to set its language, or to take several feeds of one format.",
+        _("No sender is named yet"),
+        _(
+            "Without one a feed is read as most senders mean it, and a workspace takes one full"
+            " feed of each format. Name a sender to set its language, or to take several feeds of"
+            " one format."
+        ),
     )
     list_display = ("name_", "missing_", "reads", "sources")
     list_filter = (WorkspaceFilter,)
@@ -90,25 +111,26 @@ class SenderAdmin(ScopedAdmin):
     ordering = ("name", "pk")
     readonly_fields = ("in_workspace",)
     _fieldsets = (
-        ("How its feeds are read", {"fields": ("language", "reference", "lenient")}),
-        ("What a full feed lacks", {"fields": ("missing", "missing_state")}),
-        ("Tables and flags", {"fields": ("sheet", "header_row", "columns", "flags")}),
+        (_("How its feeds are read"), {"fields": ("language", "reference", "lenient")}),
+        (_("What a full feed lacks"), {"fields": ("missing", "missing_state")}),
+        (_("Tables and flags"), {"fields": ("sheet", "header_row", "columns", "flags")}),
     )
 
-    name_ = column("sender", lambda row: row.name, "name")
+    name_ = column(_("sender"), lambda row: row.name, "name")
     missing_ = column(
-        "what a full feed lacks",
+        _("what a full feed lacks"),
         lambda row: two_lines(
-            row.get_missing_display(), row.missing_state if row.missing != "LIST" else ""
+            row.get_missing_display(),
+            choice_name(row.missing_state) if row.missing != "LIST" else "",
         ),
         "missing",
     )
     reads = column(
-        "bad values",
-        lambda row: "Set aside and reported" if row.lenient else "Refuse the record",
+        _("bad values"),
+        lambda row: _("Set aside and reported") if row.lenient else _("Refuse the record"),
         "lenient",
     )
-    sources = column("sources", lambda row: row.source_count or EMPTY)
+    sources = column(_("sources"), lambda row: row.source_count or EMPTY)
 
     def named_rows(self, rows: Any) -> Any:
         """Add the number of sources."""

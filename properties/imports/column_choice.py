@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from crm_sync.work.doorbell import doorbell
 from properties.feeds.table.table_columns import column
@@ -59,7 +60,7 @@ def correct(row: Import, answer: TableMapping, *, now: datetime) -> Sender:
             due_at=now,
         )
         if not looked_at:
-            raise Unusable(["The import does not wait for a person any more."])
+            raise Unusable([gettext("The import does not wait for a person any more.")])
         doorbell.ring(QUEUE, row.workspace_id)
     return sender
 
@@ -68,14 +69,17 @@ def _faults(row: Import, answer: TableMapping) -> Iterator[str]:
     said = [ours for ours in answer.columns.values() if ours]
     for ours in said:
         if column(ours) is None:
-            yield f"“{ours[:LONGEST]}” is none of our columns."
+            text = gettext("“%(name)s” is none of our columns.")
+            yield text % {"name": ours[:LONGEST]}
     for ours, times in Counter(said).items():
         if times > 1:
-            yield f"“{ours}” is chosen for {times} columns of the file."
+            text = gettext("“%(name)s” is chosen for %(count)s columns of the file.")
+            yield text % {"name": ours, "count": times}
     if row.sender_id is None and not answer.sender:
-        yield "Name the sender: what you say is kept with it."
+        yield gettext("Name the sender: what you say is kept with it.")
     if len(answer.sender) > LONGEST:
-        yield f"The name of the sender is longer than {LONGEST} characters."
+        text = gettext("The name of the sender is longer than %(most)s characters.")
+        yield text % {"most": LONGEST}
 
 
 def _sender(row: Import, answer: TableMapping) -> Sender:
@@ -88,5 +92,5 @@ def _sender(row: Import, answer: TableMapping) -> Sender:
     kept |= {name: ours for name, ours in answer.columns.items() if name != ours}
     written = before.update(columns=kept, sheet=answer.sheet, header_row=answer.header_row)
     if not written:
-        raise Unusable(["Somebody else changed the sender at this moment: do it again."])
+        raise Unusable([gettext("Somebody else changed the sender at this moment: do it again.")])
     return sender

@@ -7,7 +7,10 @@ lists and limited texts.
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from django.utils.translation import ngettext_lazy, pgettext_lazy
+
 from crm_sync.text import clean
+from crm_sync.translated import Text
 from properties.domain.difference import short
 from properties.feeds import Heading, Refusal
 from properties.imports.differences import RECORDS, Differences
@@ -17,7 +20,22 @@ KEPT_REFUSED = 1_000
 
 T = TypeVar("T")
 Summary = dict[str, Any]
-OUTCOMES = ("new", "changed", "unchanged", "refused")
+# Each with its number for people.
+OUTCOMES: dict[str, Text] = {
+    "new": ngettext_lazy("%(count)s new", "%(count)s new", "count"),
+    "changed": ngettext_lazy("%(count)s changed", "%(count)s changed", "count"),
+    "unchanged": ngettext_lazy("%(count)s unchanged", "%(count)s unchanged", "count"),
+    "refused": ngettext_lazy("%(count)s refused", "%(count)s refused", "count"),
+}
+# Their names beside a number.
+NAMES: dict[str, Text] = {
+    "new": pgettext_lazy("records", "new"),
+    "changed": pgettext_lazy("records", "changed"),
+    "unchanged": pgettext_lazy("records", "unchanged"),
+    "refused": pgettext_lazy("records", "refused"),
+    "missing": pgettext_lazy("records", "missing"),
+    "warned": pgettext_lazy("records", "warned"),
+}
 COUNTED = (*OUTCOMES, "aside", "warned", "doubles")
 OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
 FIELDS = 20  # names of one record

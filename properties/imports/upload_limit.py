@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext
 
 from crm_sync.text import whole
 
@@ -29,7 +30,8 @@ def known_people_only(
             return get_response(request)
         is_large = length is None or length > limit
         if is_large and not request.user.is_authenticated:
-            text = f"Log in first: without that a request holds at most {filesizeformat(limit)}."
+            text = gettext("Log in first: without that a request holds at most %(limit)s.")
+            text %= {"limit": filesizeformat(limit)}
             return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")
         return get_response(request)
 

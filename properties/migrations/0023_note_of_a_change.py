@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('properties', "0021_names_of_conflicts"),
+        ('properties', "0022_names_of_feeds"),
     ]
 
     operations = [

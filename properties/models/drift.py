@@ -5,6 +5,8 @@ from typing import Self
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 
 class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
@@ -28,11 +30,11 @@ class DriftCheck(models.Model):
     class Kind(models.TextChoices):
         """The kind of comparison."""
 
-        SAMPLE = "SAMPLE", "Sample"
-        SWEEP = "SWEEP", "Sweep"
+        SAMPLE = "SAMPLE", _("Sample")
+        SWEEP = "SWEEP", _("Sweep")
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind)
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
     position = models.BigIntegerField(default=0, help_text="Key of the last row of a sweep so far")
@@ -53,7 +55,8 @@ class DriftCheck(models.Model):
     objects = DriftCheckQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "drift check"
+        verbose_name = _("drift check")
+        verbose_name_plural = _("drift checks")
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "kind"],
@@ -66,4 +69,4 @@ class DriftCheck(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display().lower()} {self.pk}"
+        return gettext("drift check %(number)s") % {"number": self.pk}

@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
@@ -15,14 +17,14 @@ from crm_sync.models.problem import SentenceField
 class ImportState(models.TextChoices):
     """The state of an import. Only a person moves it from PREVIEWED to RUNNING."""
 
-    PREVIEWING = "PREVIEWING", "Being looked at"
-    PREVIEWED = "PREVIEWED", "Waits for a person"
-    RUNNING = "RUNNING", "Being imported"
-    DONE = "DONE", "Imported"
-    UNCHANGED = "UNCHANGED", "Nothing changed"
-    PARTLY = "PARTLY", "Partly imported"
-    FAILED = "FAILED", "Failed"
-    CANCELLED = "CANCELLED", "Cancelled"
+    PREVIEWING = "PREVIEWING", _("Being looked at")
+    PREVIEWED = "PREVIEWED", _("Waits for a person")
+    RUNNING = "RUNNING", _("Being imported")
+    DONE = "DONE", _("Imported")
+    UNCHANGED = "UNCHANGED", _("Nothing changed")
+    PARTLY = "PARTLY", _("Partly imported")
+    FAILED = "FAILED", pgettext_lazy("import", "Failed")
+    CANCELLED = "CANCELLED", pgettext_lazy("import", "Cancelled")
 
 
 _UNDER_WAY = (ImportState.PREVIEWING, ImportState.RUNNING)
@@ -40,26 +42,29 @@ class Import(DueModel):
     UNDER_WAY = _UNDER_WAY  # a worker works on it
     OPEN = _OPEN
 
-    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    workspace = models.ForeignKey(
+        "crm_sync.Workspace", verbose_name=_("workspace"), on_delete=models.PROTECT
+    )
     sender = models.ForeignKey(
         "properties.Sender",
+        verbose_name=_("sender"),
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        help_text="Whose words and columns the file uses. Not named: as most senders use them.",
+        help_text=_("Whose words and columns the file uses. Not named: as most senders use them."),
     )
     source = models.ForeignKey(
         "properties.Source", null=True, blank=True, editable=False, on_delete=models.SET_NULL
     )
-    name = models.CharField("file", max_length=255, help_text="What the file was called")
+    name = models.CharField(_("file"), max_length=255, help_text="What the file was called")
     stored_as = models.CharField(max_length=64, editable=False, help_text="Its name in our folder")
     size = models.PositiveBigIntegerField(default=0, editable=False, help_text="Bytes")
     force = models.BooleanField(
-        "even if much is missing",
+        _("even if much is missing"),
         default=False,
-        help_text="Also take a full feed that lacks many properties of the last one.",
+        help_text=_("Also take a full feed that lacks many properties of the last one."),
     )
-    state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.PREVIEWING)
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")
     done = models.PositiveIntegerField(default=0, help_text="Records looked at or imported")
     # Both bounded, see `properties.imports.report`: the changes planned, and the changes made.
@@ -78,6 +83,8 @@ class Import(DueModel):
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("import")
+        verbose_name_plural = _("imports")
         constraints = [
             no_half_lease("import"),
             models.CheckConstraint(
@@ -102,7 +109,7 @@ class Import(DueModel):
         ]
 
     def __str__(self) -> str:
-        return f"import {self.pk}"
+        return gettext("import %(number)s") % {"number": self.pk}
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 
 class Reference(models.TextChoices):
@@ -10,18 +11,23 @@ class Reference(models.TextChoices):
 
     AUTO = (
         "AUTO",
-        "In IDX property, house and object, or what named its objects until now; in SwissRETS its"
-        " reference, or its id where that is repeated",
+        _(
+            "In IDX property, house and object, or what named its objects until now; in SwissRETS"
+            " its reference, or its id where that is repeated"
+        ),
     )
-    OBJECT = "OBJECT", "Its reference alone"
-    TRIPLE = "TRIPLE", "In IDX property, house and object together, also where some are blank"
+    OBJECT = "OBJECT", _("Its reference alone")
+    TRIPLE = (
+        "TRIPLE",
+        _("In IDX property, house and object together, also where some are blank"),
+    )
 
 
 class Missing(models.TextChoices):
     """What happens to a property that its sender's full feed lacks. It is never deleted."""
 
-    LIST = "LIST", "List it, and leave it as it is"
-    SET_STATE = "SET_STATE", "Set its availability state"
+    LIST = "LIST", _("List it, and leave it as it is")
+    SET_STATE = "SET_STATE", _("Set its availability state")
 
 
 _KEY = "SENDER_"
@@ -33,43 +39,58 @@ class Sender(models.Model):
     Reference = Reference
     Missing = Missing
 
-    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    name = models.CharField(max_length=80)
+    workspace = models.ForeignKey(
+        "crm_sync.Workspace", verbose_name=_("workspace"), on_delete=models.PROTECT
+    )
+    name = models.CharField(_("name"), max_length=80)
     language = models.CharField(
+        _("language"),
         max_length=2,
         default="de",
         validators=[MinLengthValidator(2)],
         help_text="Two letters. Of the texts in IDX, which has no place for their language.",
     )
     reference = models.CharField(
-        "what names a property",
+        _("what names a property"),
         max_length=10,
         choices=Reference,
         default=Reference.AUTO,
     )
     flags = models.JSONField(
-        default=dict, blank=True, help_text="IDX: column to the field that its flag sets"
+        _("flags"),
+        default=dict,
+        blank=True,
+        help_text="IDX: column to the field that its flag sets",
     )
     sheet = models.CharField(
-        max_length=31, blank=True, default="", help_text="Excel: empty takes the first with a table"
+        _("sheet"),
+        max_length=31,
+        blank=True,
+        default="",
+        help_text="Excel: empty takes the first with a table",
     )
     header_row = models.PositiveIntegerField(
-        default=0, help_text="The row with the names of the columns; 0 finds it"
+        _("header row"), default=0, help_text="The row with the names of the columns; 0 finds it"
     )
     columns = models.JSONField(
-        default=dict, blank=True, help_text="Tables: a column of the file to one of ours"
+        _("columns"),
+        default=dict,
+        blank=True,
+        help_text="Tables: a column of the file to one of ours",
     )
     lenient = models.BooleanField(
-        "set bad values aside",
+        _("set bad values aside"),
         default=True,
-        help_text="Otherwise one bad value refuses its record.",
+        help_text=_("Otherwise one bad value refuses its record."),
     )
     missing = models.CharField(
-        "what a full feed lacks", max_length=10, choices=Missing, default=Missing.LIST
+        _("what a full feed lacks"), max_length=10, choices=Missing, default=Missing.LIST
     )
-    missing_state = models.CharField("state to set", max_length=20, blank=True, default="")
+    missing_state = models.CharField(_("state to set"), max_length=20, blank=True, default="")
 
     class Meta:
+        verbose_name = _("sender")
+        verbose_name_plural = _("senders")
         ordering = ("name",)
         constraints = [
             models.UniqueConstraint(fields=["workspace", "name"], name="sender_has_its_name_once"),

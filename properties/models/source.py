@@ -4,6 +4,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
@@ -15,10 +17,10 @@ WEEK = 7 * 24 * 60  # minutes
 class SignIn(models.TextChoices):
     """How a request signs in. FTP and SFTP allow only the first way."""
 
-    PASSWORD = "PASSWORD", "User and password"
-    BEARER = "BEARER", "Bearer token"
-    HEADER = "HEADER", "Header of its own"
-    SIGNED = "SIGNED", "Signature with the time"
+    PASSWORD = "PASSWORD", _("User and password")
+    BEARER = "BEARER", _("Bearer token")
+    HEADER = "HEADER", _("Header of its own")
+    SIGNED = "SIGNED", _("Signature with the time")
 
 
 class Source(DueModel):
@@ -33,58 +35,66 @@ class Source(DueModel):
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     sender = models.ForeignKey(
-        "properties.Sender", on_delete=models.PROTECT, help_text="Whose feed it is"
+        "properties.Sender",
+        verbose_name=_("sender"),
+        on_delete=models.PROTECT,
+        help_text=_("Whose feed it is"),
     )
     address = models.CharField(
+        _("address"),
         max_length=500,
-        help_text="https://…, sftp://…, ftps://…, ftp://…, http://…, or a folder of the server that"
-        " SOURCE_FOLDERS names. With a slash at the end it is a folder: the feed in it is taken.",
+        help_text=_(
+            "https://…, sftp://…, ftps://…, ftp://…, http://…, or a folder of the server that"
+            " SOURCE_FOLDERS names. With a slash at the end it is a folder: the feed in it is"
+            " taken."
+        ),
     )
     sign_in = models.CharField(
-        "sign in by",
+        _("sign in by"),
         max_length=10,
         choices=SignIn,
         default=SignIn.PASSWORD,
-        help_text="Other ways than user and password are for https:// and http://.",
+        help_text=_("Other ways than user and password are for https:// and http://."),
     )
     header = models.CharField(
-        "name of the header",
+        _("name of the header"),
         max_length=100,
         blank=True,
         default="",
-        help_text="For a header of its own, such as X-Api-Key.",
+        help_text=_("For a header of its own, such as X-Api-Key."),
     )
     user = models.CharField(
+        _("user"),
         max_length=200,
         blank=True,
         default="",
-        help_text="Of a signature: what the sender calls the key, if it wants to know.",
+        help_text=_("Of a signature: what the sender calls the key, if it wants to know."),
     )
     secret = EncryptedTextField(blank=True, default="")
     # The key of an SFTP server at the first connection.
     host_key = models.TextField(blank=True, default="", editable=False)
-    is_enabled = models.BooleanField("fetch on the schedule", default=True)
+    is_enabled = models.BooleanField(_("fetch on the schedule"), default=True)
     every_minutes = models.PositiveIntegerField(
-        "every … minutes",
+        _("every … minutes"),
         null=True,
         blank=True,
         default=60,
         validators=[MinValueValidator(1), MaxValueValidator(WEEK)],
     )
-    daily_at = models.TimeField("or once a day at", null=True, blank=True)
+    daily_at = models.TimeField(_("or once a day at"), null=True, blank=True)
     expect_hours = models.PositiveIntegerField(
-        "expect something new within … hours",
+        _("expect something new within … hours"),
         null=True,
         blank=True,
         default=72,
         validators=[MinValueValidator(1), MaxValueValidator(24 * 366)],
-        help_text="Otherwise an alarm; empty for none.",
+        help_text=_("Otherwise an alarm; empty for none."),
     )
     mail_to = models.TextField(
-        "mail to",
+        _("mail to"),
         blank=True,
         default="",
-        help_text="Addresses that get the report of each import, and the alarms; one a line.",
+        help_text=_("Addresses that get the report of each import, and the alarms; one a line."),
     )
     is_asked = models.BooleanField(default=False, editable=False)
     insists = models.BooleanField(default=False, editable=False)  # import even if much is missing
@@ -101,7 +111,8 @@ class Source(DueModel):
     set_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        verbose_name = "feed source"
+        verbose_name = _("feed source")
+        verbose_name_plural = _("feed sources")
         constraints = [
             no_half_lease("source"),
             models.CheckConstraint(
@@ -119,18 +130,18 @@ class Source(DueModel):
         indexes = [due_index("source")]
 
     def __str__(self) -> str:
-        return f"source {self.pk}"
+        return gettext("source %(number)s") % {"number": self.pk}
 
 
 class FetchOutcome(models.TextChoices):
     """The outcome of a fetch."""
 
-    UNCHANGED = "UNCHANGED", "Nothing new"
-    IMPORT = "IMPORT", "New"
-    WAITS = "WAITS", "Still uploaded"
-    FAILED = "FAILED", "Did not come"
-    REFUSED = "REFUSED", "Refused"
-    AWAY = "AWAY", "Stays away"
+    UNCHANGED = "UNCHANGED", _("Nothing new")
+    IMPORT = "IMPORT", pgettext_lazy("feed", "New")
+    WAITS = "WAITS", _("Still uploaded")
+    FAILED = "FAILED", _("Did not come")
+    REFUSED = "REFUSED", pgettext_lazy("feed", "Refused")
+    AWAY = "AWAY", _("Stays away")
 
 
 class Fetch(DueModel):

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from django.utils.translation import gettext
+
 LONGEST = 500  # characters
 FOLDER = "file"
 PORTS = {"https": 443, "http": 80, "sftp": 22, "ftps": 21, "ftp": 21}
@@ -42,21 +44,24 @@ def parsed(text: str) -> Address:
     """Return the parts of an address. A path on this machine begins with a slash.
 
     Raises:
-        ValueError: a source cannot have this address. The message has the reason.
+        ValueError: a source cannot have this address. The message has the reason, in a sentence
+            without a capital and a full stop.
     """
     if len(text) > LONGEST:
-        raise ValueError(f"is longer than {LONGEST} characters")
+        text = gettext("the address is longer than %(most)s characters") % {"most": LONGEST}
+        raise ValueError(text)
     if text.startswith("/"):
         return Address(FOLDER, "", 0, text, text)
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ValueError("is not an address") from None
+        raise ValueError(gettext("the address is not an address")) from None
     if parts.scheme == FOLDER and not parts.netloc:
         return Address(FOLDER, "", 0, unquote(parts.path), text)
     if parts.scheme not in PORTS:
-        raise ValueError(f"begins with none of {', '.join(PORTS)}, and with no slash")
+        text = gettext("the address begins with none of %(names)s, and with no slash")
+        raise ValueError(text % {"names": ", ".join(PORTS)})
     if fault := _fault(text, parts):
         raise ValueError(fault)
     path = parts.path if parts.scheme in _WEB else unquote(parts.path)
@@ -67,13 +72,13 @@ def parsed(text: str) -> Address:
 
 def _fault(text: str, parts: SplitResult) -> str:
     if not parts.hostname or parts.port == 0:
-        return "names no host"
+        return gettext("the address names no host")
     if "@" in parts.netloc:
-        return "holds a user: user and password have fields of their own"
+        return gettext("the address holds a user: user and password have fields of their own")
     if not unquote(text).isprintable():
-        return "holds a character that cannot be printed"
+        return gettext("the address holds a character that cannot be printed")
     if parts.scheme not in _WEB and (parts.query or parts.fragment):
-        return "holds a ? or a #"
+        return gettext("the address holds a ? or a #")
     return ""
 
 

@@ -113,7 +113,7 @@ class _Look:
         try:
             address = parsed(row.address)
         except ValueError as error:
-            raise RejectedError(f"the address {error}", status=0) from None
+            raise RejectedError(str(error), status=0) from None
         return Place(
             address,
             row.user,

@@ -1,42 +1,51 @@
-"""The mail about a source: the report of an import, or why nothing was fetched."""
+"""The mail about a source: the report of an import, or why nothing was fetched.
 
-from collections.abc import Sequence
+Each mail is in the language of those who get it: people of one language share a mail.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from smtplib import SMTPException
 
+from django.conf import settings
 from django.core.mail import EmailMessage
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
+from crm_sync.hooks import plugged
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.platform.errors import problem_of
 from crm_sync.text import capitalized
+from crm_sync.translated import Text, number, said_of
 from crm_sync.work import queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
-from properties.imports.report import OUTCOMES, Summary, count
+from properties.imports.report import NAMES, OUTCOMES, Summary, count
 from properties.models import Fetch, Import, Source
 from properties.models.import_ import ImportState as State
 from properties.sources.address import shown
 
 QUEUE = "source_mails"
 REFUSED = 20  # refused records that a mail names
-_STATES = {
-    State.PREVIEWED: "waits for you",
-    State.DONE: "imported",
-    State.UNCHANGED: "nothing changed",
-    State.PARTLY: "partly imported",
-    State.FAILED: "not imported",
-    State.CANCELLED: "cancelled",
+_STATES: dict[State, Text] = {
+    State.PREVIEWED: pgettext_lazy("feed", "waits for you"),
+    State.DONE: pgettext_lazy("feed", "imported"),
+    State.UNCHANGED: pgettext_lazy("feed", "nothing changed"),
+    State.PARTLY: pgettext_lazy("feed", "partly imported"),
+    State.FAILED: pgettext_lazy("feed", "not imported"),
+    State.CANCELLED: pgettext_lazy("feed", "cancelled"),
 }
-_ALARMS = {
-    Fetch.Outcome.FAILED: "does not come",
-    Fetch.Outcome.WAITS: "is still being uploaded",
-    Fetch.Outcome.REFUSED: "cannot be fetched",
-    Fetch.Outcome.AWAY: "stays away",
+_ALARMS: dict[str, Text] = {
+    Fetch.Outcome.FAILED: pgettext_lazy("feed", "does not come"),
+    Fetch.Outcome.WAITS: pgettext_lazy("feed", "is still being uploaded"),
+    Fetch.Outcome.REFUSED: pgettext_lazy("feed", "cannot be fetched"),
+    Fetch.Outcome.AWAY: pgettext_lazy("feed", "stays away"),
 }
+_UNDER_WAY = pgettext_lazy("feed", "is being imported")
 
 
 class MailOutcome(StrEnum):
@@ -77,9 +86,11 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
         claim.finish(due_at=None)
         return MailOutcome.NOBODY
     try:
-        mail = written(row, to)
-        with permits.away():
-            mail.send()
+        for language, some in _by_language(to).items():
+            with translation.override(language):
+                mail = written(row, some)
+            with permits.away():
+                mail.send()
     except (OSError, SMTPException) as error:
         queues.put_off(claim, problem=problem_of(error))
         return MailOutcome.PUT_OFF
@@ -87,15 +98,27 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
     return MailOutcome.SENT
 
 
+def _by_language(addresses: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return the addresses by the language of their accounts; that of the program for others."""
+    known: dict[str, str] = {}
+    for languages in plugged().mail_languages:
+        known |= languages(addresses)
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in addresses:
+        found[known.get(one.lower(), settings.LANGUAGE_CODE)].append(one)
+    return found
+
+
 def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
-    """Return the mail about a fetch."""
+    """Return the mail about a fetch, in the active language."""
     source, done = row.source, row.imported
     what = _STATES[State(done.state)] if done and done.state in _STATES else ""
-    what = what or _ALARMS.get(Fetch.Outcome(row.outcome), "is being imported")
-    subject = " ".join(f"Feed of {source.sender.name}: {what}".split())
+    what = what or _ALARMS.get(Fetch.Outcome(row.outcome), _UNDER_WAY)
+    text = gettext("Feed of %(sender)s: %(why)s") % {"sender": source.sender.name, "why": what}
+    subject = " ".join(text.split())
     lines = [
         f"{source.sender.name}, {shown(source.address)}",
-        f"Workspace: {source.workspace.slug}",
+        said_of(gettext("Workspace"), source.workspace.slug),
         "",
     ]
     lines += _report(done) if done else [f"{capitalized(row.text)}.", ""]
@@ -106,16 +129,21 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
 
 def _report(done: Import) -> list[str]:
     summary: Summary = done.summary
-    lines = [f"File: {done.name}"]
+    lines = [said_of(gettext("File"), done.name)]
     if done.state == State.PREVIEWED:
-        lines.append("It is the first one: nothing was imported yet. Look at it, and press Import.")
+        lines.append(
+            gettext("It is the first one: nothing was imported yet. Look at it, and press Import.")
+        )
     lines += [f"{done.problem}."] if done.problem else []
-    lines += ["", *(f"{count(summary, name):>7,} {name}" for name in OUTCOMES)]
-    for name in ("missing", "warned"):
-        lines += [f"{count(summary, name):>7,} {name}"] if count(summary, name) else []
+    also = [name for name in ("missing", "warned") if count(summary, name)]
+    found = {name: number(count(summary, name)) for name in (*OUTCOMES, *also)}
+    lines += ["", *(f"{found[name]:>7} {NAMES[name]}" for name in found)]
     refused = summary.get("refused", [])[:REFUSED]
-    lines += ["", "Refused:"] if refused else []
+    lines += ["", gettext("Refused:")] if refused else []
+    without = gettext("no reference")
     for position, reference, reasons in refused:
-        lines.append(f"- {position}, {reference or 'no reference'}: {'; '.join(reasons)}")
+        record = f"{position}, {reference or without}"
+        lines.append(f"- {said_of(record, '; '.join(reasons))}")
     more = count(summary, "refused") - len(refused)
-    return [*lines, *([f"- and {more:,} more"] if more > 0 else []), ""]
+    rest = gettext("and %(count)s more") % {"count": number(more)}
+    return [*lines, *([f"- {rest}"] if more > 0 else []), ""]

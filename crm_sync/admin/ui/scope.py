@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, NamedTuple, cast
 
+from django.conf import settings
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
@@ -19,6 +20,7 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils import translation
 from django.utils.text import get_text_list
 from django.utils.translation import gettext_lazy as _
 
@@ -202,6 +204,16 @@ class ScopedAdmin(ListViews):
         """Write to the history of each row who did what (S17)."""
         note(request, rows, text)
 
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Store the name of the row in the language of the program."""
+        with translation.override(settings.LANGUAGE_CODE):
+            return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """See `log_addition`."""
+        with translation.override(settings.LANGUAGE_CODE):
+            return super().log_change(request, obj, message)
+
     def _get_obj_does_not_exist_redirect(self, *_: Any) -> HttpResponse:
         """Answer 404: Django would redirect, with a message that repeats the address."""
         raise Http404
@@ -215,7 +227,8 @@ def _without_live(request: HttpRequest) -> QueryDict:
 
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
     """Write to the history of each row who did what, also who exported data (S17)."""
-    LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
+    with translation.override(settings.LANGUAGE_CODE):
+        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
 
 
 def offer_workspaces(person: Person, field: Any) -> None:

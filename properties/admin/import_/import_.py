@@ -17,6 +17,8 @@ from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import (
@@ -51,9 +53,12 @@ class UploadForm(ModelForm):
     """The form of an upload: the file, its workspace and its sender."""
 
     file = forms.FileField(
+        label=_("File"),
         widget=UnfoldAdminFileFieldWidget,
-        help_text="SwissRETS (XML, JSON), IDX, or a CSV or Excel table. It is looked at first:"
-        " nothing is imported before you say so.",
+        help_text=_(
+            "SwissRETS (XML, JSON), IDX, or a CSV or Excel table. It is looked at first: nothing is"
+            " imported before you say so."
+        ),
     )
 
     class Meta:
@@ -71,18 +76,21 @@ class UploadForm(ModelForm):
         senders = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
         mine = own_workspaces(person)
         senders.queryset = Sender.objects.filter(workspace__in=mine).order_by("name")
-        senders.empty_label = "Not named"
+        senders.empty_label = gettext("Not named")
         if too_large:
             limit = filesizeformat(settings.IMPORT_FILE_LIMIT)
-            text = f"The file is larger than {limit}: split it, or use manage.py import_properties."
-            self.fields["file"].error_messages["required"] = text
+            text = gettext(
+                "The file is larger than %(limit)s: split it, or use manage.py import_properties."
+            )
+            self.fields["file"].error_messages["required"] = text % {"limit": limit}
 
     def clean(self) -> dict[str, Any]:
         """Refuse a sender of another workspace."""
         data = super().clean() or {}
         workspace, sender = data.get("workspace"), data.get("sender")
         if workspace and sender and sender.workspace_id != workspace.pk:
-            self.add_error("sender", f"{sender} sends to another workspace.")
+            text = gettext("%(sender)s sends to another workspace.") % {"sender": sender}
+            self.add_error("sender", text)
         return data
 
 
@@ -91,9 +99,11 @@ class ImportAdmin(ReadOnlyAdmin):
     """Starts and cancels imports; none of them runs in a request."""
 
     empty = Empty(
-        "No feed was uploaded yet",
-        "Import a feed here: it is looked at first, and imported when you say so. On the server, a"
-        " command does the same.",
+        _("No feed was uploaded yet"),
+        _(
+            "Import a feed here: it is looked at first, and imported when you say so. On the"
+            " server, a command does the same."
+        ),
         ("manage.py import_properties main stock.xml --dry-run",),
     )
     change_form_template = "properties/import.html"
@@ -101,7 +111,7 @@ class ImportAdmin(ReadOnlyAdmin):
     list_display = ("file_", "state_", "outcome", "uploaded", "ended")
     list_filter = (("state", ChoicesDropdownFilter), WorkspaceFilter)
     search_fields = ("name", "workspace__slug")
-    search_help_text = "File or workspace"
+    search_help_text = _("File or workspace")
     ordering = ("-uploaded_at", "-pk")
     annotations = {
         "sender_name": F("sender__name"),
@@ -125,29 +135,30 @@ class ImportAdmin(ReadOnlyAdmin):
         return self.has_add_permission(request)
 
     # --- the list ---
-    file_ = column("file", lambda row: shortened(row.name, 60), "name")
-    state_ = column("state", badge_of, "state")
+    file_ = column(_("file"), lambda row: shortened(row.name, 60), "name")
+    state_ = column(_("state"), badge_of, "state")
 
-    @display(description="records")
+    @display(description=_("records"))
     def outcome(self, row: Import) -> str:
         """Show the result, or the expected result."""
         summary = row.summary
-        counts = [f"{count(summary, name)} {name}" for name in OUTCOMES if count(summary, name)]
+        found = {name: count(summary, name) for name in OUTCOMES}
+        counts = [OUTCOMES[name] % {"count": n} for name, n in found.items() if n]
         return ", ".join(counts) or EMPTY
 
     uploaded = column(
-        "uploaded",
+        _("uploaded"),
         lambda row: two_lines(moment(row.uploaded_at, timezone.now()), row.uploader),
         "uploaded_at",
     )
-    ended = moment_column("ended", "ended_at")
+    ended = moment_column(_("ended"), "ended_at")
 
-    @action(description="Import a feed", permissions=["add"])
+    @action(description=_("Import a feed"), permissions=["add"])
     def hand_in(self, request: HttpRequest) -> HttpResponse:
         """Redirect to the form."""
         return HttpResponseRedirect(reverse("admin:properties_import_add"))
 
-    @action(description="Import", permissions=["act"])
+    @action(description=pgettext_lazy("button", "Import"), permissions=["act"])
     def release(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
         """Release the previewed imports, so that a worker imports them (POST only)."""
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
@@ -156,12 +167,14 @@ class ImportAdmin(ReadOnlyAdmin):
         released = upload.release(chosen, actor=actor, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=waiting), "Released.")
         if released:
-            messages.success(request, f"A worker imports now: {released}.")
+            messages.success(
+                request, gettext("A worker imports now: %(count)s.") % {"count": released}
+            )
         else:
-            messages.warning(request, "Nothing here waits for a person.")
+            messages.warning(request, gettext("Nothing here waits for a person."))
         return _back(chosen)
 
-    @action(description="Cancel", permissions=["act"])
+    @action(description=pgettext_lazy("import", "Cancel"), permissions=["act"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
         """Cancel the imports that have not ended; imported records stay (POST only)."""
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
@@ -169,9 +182,10 @@ class ImportAdmin(ReadOnlyAdmin):
         cancelled = upload.cancel(chosen, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=running), "Cancelled.")
         if cancelled:
-            messages.success(request, f"Cancelled: {cancelled}. What was imported stays.")
+            text = gettext("Cancelled: %(count)s. What was imported stays.")
+            messages.success(request, text % {"count": cancelled})
         else:
-            messages.warning(request, "All of these have ended already.")
+            messages.warning(request, gettext("All of these have ended already."))
         return _back(chosen)
 
     # --- the form ---
@@ -192,7 +206,7 @@ class ImportAdmin(ReadOnlyAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Set the title of the page."""
-        context = (extra_context or {}) | {"title": "Import a feed"}
+        context = (extra_context or {}) | {"title": gettext("Import a feed")}
         return super().add_view(request, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
@@ -243,7 +257,8 @@ class ImportAdmin(ReadOnlyAdmin):
                 messages.error(request, fault)
             return self._shown_again(request, pk)
         self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
-        messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
+        text = gettext("Kept with %(sender)s. A worker looks at the file again.")
+        messages.success(request, text % {"sender": sender})
         return HttpResponseRedirect(page_of(row))
 
     def _shown_again(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -268,14 +283,14 @@ class ImportAdmin(ReadOnlyAdmin):
         response["Content-Disposition"] = f'attachment; filename="refused-{row.pk}.csv"'
         response.write("\ufeff")  # Excel recognizes UTF-8 by it
         writer = csv.writer(response)
-        writer.writerow(["record", "reference", "reasons"])
+        writer.writerow([gettext("record"), gettext("reference"), gettext("reasons")])
         refused = summary.get("refused", [])
         for position, reference, reasons in refused:
             cells = (position, reference or "", "; ".join(reasons))
             writer.writerow([guard(text, GUARDED_IN_CSV) for text in cells])
         more = count(summary, "refused") - len(refused)
         if more > 0:
-            writer.writerow([f"and {more} more", "", ""])
+            writer.writerow([gettext("and %(count)s more") % {"count": more}, "", ""])
         return response
 
     def _may_map(self, request: HttpRequest) -> bool:

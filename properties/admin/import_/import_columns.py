@@ -3,13 +3,22 @@
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from crm_sync.translated import Text
 from properties.catalog import label
 from properties.feeds.table.table_columns import COLUMNS, localized
 from properties.imports.column_choice import TableMapping
 from properties.models import Import
 
 LANGUAGES = ("de", "fr", "it", "en")
+STATES: dict[str, Text] = {
+    "": _("our name"),
+    "chosen": _("chosen"),
+    "proposed": _("proposed"),
+    "set aside": _("set aside"),
+}
 
 
 def columns_part(row: Any, *, may_map: bool, said: QueryDict) -> dict[str, Any] | None:
@@ -28,7 +37,7 @@ def columns_part(row: Any, *, may_map: bool, said: QueryDict) -> dict[str, Any] 
     return {
         "rows": [_row(number, *one, said=said) for number, one in enumerate(columns)],
         "proposed": any(not ours and may for _, ours, may in columns),
-        "place": f"sheet {sheet}, row {header_row}" if sheet else f"line {header_row}",
+        "place": _place(sheet, header_row),
         "sheet": sheet,
         "header_row": header_row,
         "chosen_sheet": said.get("sheet", profile.get("sheet", "")),
@@ -63,7 +72,20 @@ def _row(number: int, name: str, ours: str, may_be: str, *, said: QueryDict) -> 
     value = said.get(f"column-{number}", ours or may_be)
     if value != (ours or may_be):
         state = "chosen" if value else "set aside"
-    return {"number": number, "name": name, "value": value, "state": state}
+    return {
+        "number": number,
+        "name": name,
+        "value": value,
+        "state": STATES[state],
+        "is_proposed": state == "proposed",
+    }
+
+
+def _place(sheet: str, row: int) -> str:
+    if sheet:
+        text = gettext("Their names stand in sheet %(sheet)s, row %(row)s.")
+        return text % {"sheet": sheet, "row": row}
+    return gettext("Their names stand in line %(row)s.") % {"row": row}
 
 
 def _ours(language: str) -> list[str]:

@@ -7,17 +7,21 @@ from typing import Any
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at
-from crm_sync.text import counted
+from crm_sync.text import capitalized
+from crm_sync.translated import Text, number
 from properties.admin.import_.import_changes import changed_part, sentence
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of, undo_page
 from properties.admin.property.match_page import match_address
+from properties.catalog import choice_name
 from properties.domain.change_selection import ChangeSelection
 from properties.domain.headline import headline
-from properties.imports.report import OUTCOMES, Summary, accepted, count, handled
+from properties.imports.report import NAMES, OUTCOMES, Summary, accepted, count, handled
 from properties.models import Change, Import, Property, Undo
 from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
@@ -39,7 +43,7 @@ OUTCOME_TONES = {"new": "good", "changed": "info", "unchanged": "muted", "refuse
 def badge_of(row: Import) -> SafeString:
     """Show the state."""
     if row.cancel_asked and row.state in Import.UNDER_WAY:
-        return badge("Being cancelled", "warning")
+        return badge(_("Being cancelled"), "warning")
     return badge(State(row.state).label, TONES.get(State(row.state), "muted"))
 
 
@@ -54,16 +58,35 @@ def progress(row: Import, now: datetime) -> dict[str, Any]:
 
 def _progress_text(row: Import, now: datetime) -> str:
     if row.problem:
-        return f"Tried again soon: {row.problem}"
+        return gettext("Tried again soon: %(problem)s") % {"problem": row.problem}
     if row.cancel_asked:
-        return "Stops at the next record."
+        return gettext("Stops at the next record.")
     waits = row.due_at is not None and row.due_at < now - LATE
     if waits and (row.lease_until is None or row.lease_until < now):
-        return f"Waits for a worker, after {_records(row.done)}."
+        text = ngettext(
+            "Waits for a worker, after %(count)s record.",
+            "Waits for a worker, after %(count)s records.",
+            row.done,
+        )
+        return text % {"count": number(row.done)}
     if row.total is None:
-        return f"Reading the file: {row.done:,} records"
-    verb = "Looked at" if row.state == State.PREVIEWING else "Imported"
-    return f"{verb} {row.done:,} of {row.total:,} records"
+        text = ngettext(
+            "Reading the file: %(count)s record", "Reading the file: %(count)s records", row.done
+        )
+        return text % {"count": number(row.done)}
+    if row.state == State.PREVIEWING:
+        text = ngettext(
+            "Looked at %(done)s of %(total)s record",
+            "Looked at %(done)s of %(total)s records",
+            row.total,
+        )
+    else:
+        text = ngettext(
+            "Imported %(done)s of %(total)s record",
+            "Imported %(done)s of %(total)s records",
+            row.total,
+        )
+    return text % {"done": number(row.done), "total": number(row.total)}
 
 
 def import_page(
@@ -92,10 +115,12 @@ def import_page(
         "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
         "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
         "take_back": undo if may_act and has_changes and not is_back else "",
-        "taken_back": [(_undo_sentence(job), undo_page(job.pk), str(job)) for job in undone],
+        "taken_back": [(_undo_sentence(job), undo_page(job.pk), _undo_name(job)) for job in undone],
         "is_unknown": not is_open and _written(row) > 0 and not has_changes,
         "can_cancel": may_act and is_open and not row.cancel_asked,
-        "counts_title": "What was done" if row.released_at else "What would be done",
+        "counts_title": gettext("What was done")
+        if row.released_at
+        else gettext("What would be done"),
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary, names),
         "doubles": count(summary, "doubles"),
@@ -114,13 +139,34 @@ def _undone(row: Import) -> list[Undo]:
     return list(jobs.select_related("requested_by").order_by("-pk"))
 
 
+def _undo_name(job: Undo) -> str:
+    return gettext("undo %(number)s") % {"number": job.pk}
+
+
 def _undo_sentence(job: Undo) -> str:
-    by = f" by {name_of(job.requested_by)}" if job.requested_by else ""
-    state = "Taken back" if job.ended_at else "Being taken back"
-    done = [f"{counted(job.count('fields'), 'field')} restored", f"{job.count('kept')} kept"]
-    if removed := job.count("removed"):
-        done.insert(1, f"{removed} {'property' if removed == 1 else 'properties'} removed")
-    return f"{state}{by}, {local_time(job.requested_at)}: {', '.join(done)}."
+    if job.ended_at and job.requested_by:
+        text = gettext("Taken back by %(who)s, %(at)s: %(done)s.")
+    elif job.ended_at:
+        text = gettext("Taken back, %(at)s: %(done)s.")
+    elif job.requested_by:
+        text = gettext("Being taken back by %(who)s, %(at)s: %(done)s.")
+    else:
+        text = gettext("Being taken back, %(at)s: %(done)s.")
+    fields, removed, kept = (job.count(name) for name in ("fields", "removed", "kept"))
+    done = [
+        ngettext("%(count)s field restored", "%(count)s fields restored", fields)
+        % {"count": number(fields)},
+        ngettext("%(count)s property removed", "%(count)s properties removed", removed)
+        % {"count": number(removed)}
+        if removed
+        else "",
+        ngettext("%(count)s kept", "%(count)s kept", kept) % {"count": number(kept)},
+    ]
+    return text % {
+        "who": name_of(job.requested_by) if job.requested_by else "",
+        "at": local_time(job.requested_at),
+        "done": ", ".join(filter(None, done)),
+    }
 
 
 def _written(row: Import) -> int:
@@ -129,59 +175,74 @@ def _written(row: Import) -> int:
 
 def _facts(row: Any, now: datetime) -> list[tuple[str, object]]:
     return [
-        ("Workspace", row.workspace_slug),
-        ("Sender", row.sender_name or ""),
-        ("Fetched from", link(page_at("properties.source", row.source_id), "its source"))
-        if row.source_id
-        else ("Fetched from", ""),
-        ("Size", filesizeformat(row.size)),
-        ("Uploaded by", row.uploader or ""),
-        ("Uploaded", exact_moment(row.uploaded_at, now)),
-        ("Released by", row.releaser or ""),
-        ("Released", exact_moment(row.released_at, now)),
-        ("Ended", exact_moment(row.ended_at, now)),
-        ("Even if much is missing", "Yes" if row.force else ""),
+        (gettext("Workspace"), row.workspace_slug),
+        (gettext("Sender"), row.sender_name or ""),
+        (
+            gettext("Fetched from"),
+            link(page_at("properties.source", row.source_id), gettext("its source"))
+            if row.source_id
+            else "",
+        ),
+        (gettext("Size"), filesizeformat(row.size)),
+        (gettext("Uploaded by"), row.uploader or ""),
+        (gettext("Uploaded"), exact_moment(row.uploaded_at, now)),
+        (gettext("Released by"), row.releaser or ""),
+        (gettext("Released"), exact_moment(row.released_at, now)),
+        (gettext("Ended"), exact_moment(row.ended_at, now)),
+        (gettext("Even if much is missing"), gettext("Yes") if row.force else ""),
     ]
 
 
-SAYS = {
-    State.PREVIEWING: "A worker looks at the file. Nothing is imported before you say so.",
-    State.PREVIEWED: "This is what the import would do. Nothing was imported yet.",
-    State.RUNNING: "A worker imports the file. This page follows by itself, and may be closed.",
-    State.DONE: "All records were imported.",
-    State.UNCHANGED: "It is as the last one of its sender: there was nothing to do.",
-    State.PARTLY: "Some records could not be taken; all others were imported.",
-    State.FAILED: "Nothing was imported.",
-    State.CANCELLED: "Nothing was imported.",
+SAYS: dict[State, Text] = {
+    State.PREVIEWING: _("A worker looks at the file. Nothing is imported before you say so."),
+    State.PREVIEWED: _("This is what the import would do. Nothing was imported yet."),
+    State.RUNNING: _("A worker imports the file. This page follows by itself, and may be closed."),
+    State.DONE: _("All records were imported."),
+    State.UNCHANGED: _("It is as the last one of its sender: there was nothing to do."),
+    State.PARTLY: _("Some records could not be taken; all others were imported."),
+    State.FAILED: _("Nothing was imported."),
+    State.CANCELLED: _("Nothing was imported."),
 }
 
 
-def _says(row: Import) -> str:
+def _says(row: Import) -> Text:
     """Return a sentence about what happened and what comes next."""
     taken = accepted(row.report)
     if row.state == State.PREVIEWED and not accepted(row.preview):
         if row.preview.get("heading"):
-            return "No record of it can be taken yet: say below which column is which."
-        return "No record of it can be taken. Nothing was imported."
+            return gettext("No record of it can be taken yet: say below which column is which.")
+        return gettext("No record of it can be taken. Nothing was imported.")
     if row.state not in (State.CANCELLED, State.FAILED) or not taken:
         aside = count(row.report, "aside") or count(row.report, "warned")
-        is_whole = row.state != State.DONE or not aside
-        return SAYS[State(row.state)] + ("" if is_whole else " Not all of their values: see below.")
-    ended = "It was cancelled" if row.state == State.CANCELLED else "It ended"
-    return (
-        f"{ended} after {handled(row.report):,} of {_records(row.total or 0)}."
-        f" What was imported until then stays: {_records(_written(row))} new or changed."
+        if row.state == State.DONE and aside:
+            return gettext("All records were imported. Not all of their values: see below.")
+        return SAYS[State(row.state)]
+    total, written = row.total or 0, _written(row)
+    if row.state == State.CANCELLED:
+        ended = ngettext(
+            "It was cancelled after %(done)s of %(total)s record.",
+            "It was cancelled after %(done)s of %(total)s records.",
+            total,
+        )
+    else:
+        ended = ngettext(
+            "It ended after %(done)s of %(total)s record.",
+            "It ended after %(done)s of %(total)s records.",
+            total,
+        )
+    stays = ngettext(
+        "What was imported until then stays: %(count)s record new or changed.",
+        "What was imported until then stays: %(count)s records new or changed.",
+        written,
     )
-
-
-def _records(number: int) -> str:
-    return "1 record" if number == 1 else f"{number:,} records"
+    ended %= {"done": number(handled(row.report)), "total": number(total)}
+    return f"{ended} {stays % {'count': number(written)}}"
 
 
 def _counts(summary: Summary) -> list[dict[str, Any]]:
     return [
         {
-            "name": name.capitalize(),
+            "name": capitalized(str(NAMES[name])),
             "value": count(summary, name),
             "tone": OUTCOME_TONES[name] if count(summary, name) else "muted",
         }
@@ -200,29 +261,38 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
     lists: list[tuple[str, str, list[tuple[str, str, str]]]] = [
         (
             "refused",
-            "Refused",
+            capitalized(str(NAMES["refused"])),
             [
-                (position, reference or "no reference", "; ".join(map(sentence, reasons)))
+                (position, reference or gettext("no reference"), "; ".join(map(sentence, reasons)))
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
             ],
         ),
         (
             "doubles",
-            "The platform may have these: they are created only after you have matched them",
-            [(*named(ref), f"like {other} there") for ref, other in summary.get("doubles", [])],
+            gettext(
+                "The platform may have these: they are created only after you have matched them"
+            ),
+            [
+                (*named(ref), gettext("like %(reference)s there") % {"reference": other})
+                for ref, other in summary.get("doubles", [])
+            ],
         ),
-        ("new", "New", [(*named(ref), "") for ref in summary.get("new", [])]),
+        (
+            "new",
+            capitalized(str(NAMES["new"])),
+            [(*named(ref), "") for ref in summary.get("new", [])],
+        ),
         (
             "missing",
             _missing_title(summary),
             [
-                (*named(ref), "A reference: it stays as it is" if ref in exempt else "")
+                (*named(ref), gettext("A reference: it stays as it is") if ref in exempt else "")
                 for ref in summary.get("missing", [])
             ],
         ),
         (
             "aside",
-            "Set aside: kept with the property, and not sent",
+            gettext("Set aside: kept with the property, and not sent"),
             [
                 (*named(ref), "; ".join(map(_value, values)))
                 for ref, values in summary.get("aside", [])
@@ -230,7 +300,7 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
         ),
         (
             "warned",
-            "Warnings: a bad value is set aside, an odd one is imported",
+            gettext("Warnings: a bad value is set aside, an odd one is imported"),
             [
                 (*named(ref), "; ".join(map(sentence, texts)))
                 for ref, texts in summary.get("warned", [])
@@ -267,5 +337,7 @@ def _names(workspace_id: int, summary: Summary) -> dict[str, str]:
 
 def _missing_title(summary: Summary) -> str:
     state = summary.get("missing_state", "")
-    what = f"their availability state becomes {state}" if state else "they stay as they are"
-    return f"Not in the feed any more: {what}"
+    if not state:
+        return gettext("Not in the feed any more: they stay as they are")
+    text = gettext("Not in the feed any more: their availability state becomes %(state)s")
+    return text % {"state": choice_name(state)}

@@ -8,7 +8,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.formats import number_format, time_format
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from crm_sync.admin.ui.base import action
@@ -19,7 +22,8 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.security import login
 from crm_sync.security.access import within
-from crm_sync.text import capitalized, counted
+from crm_sync.text import capitalized
+from crm_sync.translated import number
 from properties.admin.import_.import_page import badge_of
 from properties.admin.source.source_form import SourceForm
 from properties.admin.source.source_state import NAMES, standing, state_badge, with_last_import
@@ -43,10 +47,14 @@ TONES = {
 def schedule_of(row: Source) -> str:
     """Return in words when a source is fetched."""
     if not row.is_enabled:
-        return "Only when somebody asks"
+        return gettext("Only when somebody asks")
     if row.daily_at is not None:
-        return f"Daily at {row.daily_at:%H:%M} {timezone.get_default_timezone_name()}"
-    return f"Every {counted(row.every_minutes or 0, 'minute')}"
+        zone = timezone.get_default_timezone_name()
+        at = time_format(row.daily_at, "H:i")
+        return gettext("Daily at %(time)s %(zone)s") % {"time": at, "zone": zone}
+    minutes = row.every_minutes or 0
+    text = ngettext("Every %(count)s minute", "Every %(count)s minutes", minutes)
+    return text % {"count": minutes}
 
 
 @admin.register(Source)
@@ -55,9 +63,11 @@ class SourceAdmin(ScopedAdmin):
 
     form = SourceForm
     empty = Empty(
-        "No feed is fetched yet",
-        "Name a sender, and say where its feed is: a web, FTP or SFTP server, or a folder. The"
-        " first feed is looked at, and imported when you say so; later ones by themselves.",
+        _("No feed is fetched yet"),
+        _(
+            "Name a sender, and say where its feed is: a web, FTP or SFTP server, or a folder. The"
+            " first feed is looked at, and imported when you say so; later ones by themselves."
+        ),
     )
     change_form_template = "properties/source.html"
 
@@ -67,17 +77,17 @@ class SourceAdmin(ScopedAdmin):
     list_display = ("feed", "state_", "schedule", "fetched", "changed")
     list_filter = (WorkspaceFilter,)
     search_fields = ("sender__name",)
-    search_help_text = "Sender"
+    search_help_text = _("Sender")
     ordering = ("sender__name", "pk")
     actions = ("fetch_now", "fetch_all_the_same", "forget_key")
 
     feed = column(
-        "feed", lambda row: two_lines(row.sender_name, shown(row.address)), "sender__name"
+        _("feed"), lambda row: two_lines(row.sender_name, shown(row.address)), "sender__name"
     )
-    state_ = column("state", lambda row: state_badge(row, timezone.now()))
-    schedule = column("schedule", schedule_of)
-    fetched = moment_column("last fetch", "fetched_at")
-    changed = moment_column("last new feed", "changed_at")
+    state_ = column(_("state"), lambda row: state_badge(row, timezone.now()))
+    schedule = column(_("schedule"), schedule_of)
+    fetched = moment_column(_("last fetch"), "fetched_at")
+    changed = moment_column(_("last new feed"), "changed_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything except the secret, and whether there is a secret."""
@@ -98,15 +108,15 @@ class SourceAdmin(ScopedAdmin):
         if obj is not None and not self.has_change_permission(request, obj):
             return [(None, {"fields": ()})]  # its address may hold a key: the page shows the rest
         asks = login.needs_password(request, timezone.now())
-        own = [("Before you save", {"fields": ("password",)})] if asks else []
+        own = [(gettext("Before you save"), {"fields": ("password",)})] if asks else []
         return [
-            ("Where", {"fields": ("sender", "address")}),
+            (gettext("Where"), {"fields": ("sender", "address")}),
             (
-                "Sign in",
+                gettext("Sign in"),
                 {"fields": ("sign_in", "header", "user", "new_secret", "without_secret")},
             ),
-            ("When", {"fields": ("is_enabled", "every_minutes", "daily_at")}),
-            ("Notifications", {"fields": ("expect_hours", "mail_to")}),
+            (gettext("When"), {"fields": ("is_enabled", "every_minutes", "daily_at")}),
+            (gettext("Notifications"), {"fields": ("expect_hours", "mail_to")}),
             *own,
         ]
 
@@ -144,18 +154,18 @@ class SourceAdmin(ScopedAdmin):
         }
 
     # --- what a person does ---
-    @action(description="Fetch now", permissions=["act"])
+    @action(description=_("Fetch now"), permissions=["act"])
     def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Let a worker fetch at once, even if nothing has changed (POST only)."""
         return self._ask(request, queryset, "Fetched by hand.", is_asked=True)
 
-    @action(description="Fetch, and take it even if much is missing", permissions=["act"])
+    @action(description=_("Fetch, and take it even if much is missing"), permissions=["act"])
     def fetch_all_the_same(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Fetch at once, without the guard of full feeds (POST only)."""
         text = "Fetched by hand, even if much is missing."
         return self._ask(request, queryset, text, is_asked=True, insists=True)
 
-    @action(description="Forget the key of the server", permissions=["act"])
+    @action(description=_("Forget the key of the server"), permissions=["act"])
     def forget_key(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Forget the key of an SFTP server and accept its next one (POST only)."""
         text = "The key of the server was forgotten."
@@ -167,7 +177,8 @@ class SourceAdmin(ScopedAdmin):
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
         self.note(request, rows.defer("secret"), text)
-        messages.success(request, f"A worker fetches in a moment: {count}.")
+        said = gettext("A worker fetches in a moment: %(count)s.") % {"count": count}
+        messages.success(request, said)
         only = rows.only("pk").first() if count == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
 
@@ -185,16 +196,22 @@ def partial_form(made: Any, senders: QuerySet[Sender]) -> Any:
 
 def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
     return [
-        ("Address", shown(row.address)),
-        ("Encrypted on the way", _encrypted(row)),
-        ("Sign in by", row.get_sign_in_display() if row.sign_in != SignIn.PASSWORD else ""),
-        ("Password, token or key", "Stored" if row.has_secret else "None"),
-        ("Key of the server", fingerprint(row.host_key) if row.host_key else ""),
-        ("Schedule", schedule_of(row)),
-        ("Next fetch", exact_moment(row.due_at, now) if row.due_at else ""),
-        ("Last fetch", exact_moment(row.fetched_at, now)),
-        ("Last new feed", exact_moment(row.changed_at, now)),
-        ("Mail to", row.mail_to.replace("\n", ", ")),
+        (gettext("Address"), shown(row.address)),
+        (gettext("Encrypted on the way"), _encrypted(row)),
+        (
+            gettext("Sign in by"),
+            row.get_sign_in_display() if row.sign_in != SignIn.PASSWORD else "",
+        ),
+        (
+            gettext("Password, token or key"),
+            pgettext("secret", "Stored") if row.has_secret else pgettext("secret", "None"),
+        ),
+        (gettext("Key of the server"), fingerprint(row.host_key) if row.host_key else ""),
+        (gettext("Schedule"), schedule_of(row)),
+        (gettext("Next fetch"), exact_moment(row.due_at, now) if row.due_at else ""),
+        (gettext("Last fetch"), exact_moment(row.fetched_at, now)),
+        (gettext("Last new feed"), exact_moment(row.changed_at, now)),
+        (gettext("Mail to"), row.mail_to.replace("\n", ", ")),
     ]
 
 
@@ -205,9 +222,9 @@ def _encrypted(row: Source) -> str:
         return ""
     if address.scheme == "file":
         return ""
-    return (
-        "Yes" if address.is_encrypted else "No: what signs in and the feed can be read on the way"
-    )
+    if address.is_encrypted:
+        return gettext("Yes")
+    return gettext("No: what signs in and the feed can be read on the way")
 
 
 def _history(row: Source) -> QuerySet[Fetch]:
@@ -224,11 +241,15 @@ def _look(one: Fetch) -> dict[str, Any]:
         "outcome": badge(one.get_outcome_display(), TONES[Fetch.Outcome(one.outcome)]),
         "file": one.name,
         "size": filesizeformat(one.size) if one.size is not None else "",
-        "seconds": f"{one.seconds:.1f} s" if one.seconds else "",
+        "seconds": gettext("%(count)s s") % {"count": number_format(one.seconds, 1)}
+        if one.seconds
+        else "",
         "text": capitalized(one.text),
-        "beside": f"{beside}{f' and {more:,} more' if more > 0 else ''}" if beside else "",
+        "beside": gettext("%(names)s and %(count)s more") % {"names": beside, "count": number(more)}
+        if beside and more > 0
+        else beside,
         "imported": format_html(
-            "{} {}", badge_of(one.imported), link(page_of(one.imported), "What it did")
+            "{} {}", badge_of(one.imported), link(page_of(one.imported), gettext("What it did"))
         )
         if one.imported
         else "",

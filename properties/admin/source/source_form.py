@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
-from django.core.validators import EmailValidator
+from django.core.validators import validate_email
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
@@ -17,6 +19,7 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.text import capitalized
 from properties.models import Sender, Source
 from properties.models.source import SignIn
 from properties.sources.address import Address, parsed
@@ -49,13 +52,15 @@ class SourceForm(ModelForm):
     """The form of a source: where the feed is, when it is fetched, and who gets mail."""
 
     new_secret = Hidden(
-        label="Password, token or key",
+        label=_("Password, token or key"),
         strip=True,
-        help_text="For SFTP a private key (PEM, without a password) will do. It is stored"
-        " encrypted and not shown again; leave it empty to keep what is stored.",
+        help_text=_(
+            "For SFTP a private key (PEM, without a password) will do. It is stored encrypted and"
+            " not shown again; leave it empty to keep what is stored."
+        ),
     )
     without_secret = forms.BooleanField(
-        label="Remove what is stored", required=False, widget=UnfoldBooleanWidget
+        label=_("Remove what is stored"), required=False, widget=UnfoldBooleanWidget
     )
     password = OwnPasswordField()
     request: HttpRequest
@@ -78,7 +83,8 @@ class SourceForm(ModelForm):
         own_password.ask(self, self.request)
         if "daily_at" in self.fields:  # a viewer gets none of them
             zone = timezone.get_default_timezone_name()
-            self.fields["daily_at"].help_text = f"By the clock of the installation: {zone}."
+            text = gettext("By the clock of the installation: %(zone)s.")
+            self.fields["daily_at"].help_text = text % {"zone": zone}
 
     def clean_address(self) -> str:
         """Refuse an invalid address, with the reason."""
@@ -86,14 +92,18 @@ class SourceForm(ModelForm):
         try:
             parsed(text)
         except ValueError as error:
-            raise forms.ValidationError(f"This {error}.") from None
+            raise forms.ValidationError(f"{capitalized(str(error))}.") from None
         return text
 
     def clean_mail_to(self) -> str:
         """Return the addresses, one per line."""
         found = re.split(r"[,;\s]+", self.cleaned_data["mail_to"].strip())
         for one in filter(None, found):
-            EmailValidator(f"{one} is not a mail address.")(one)
+            try:
+                validate_email(one)
+            except forms.ValidationError:
+                text = gettext("%(address)s is not a mail address.") % {"address": one}
+                raise forms.ValidationError(text) from None
         return "\n".join(filter(None, found))
 
     def clean(self) -> dict[str, Any]:
@@ -105,12 +115,13 @@ class SourceForm(ModelForm):
         for name, text in _sign_in_faults(data):
             self.add_error(name, text)
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
-            self.add_error("daily_at", "Either every so many minutes, or once a day: fill in one.")
+            text = gettext("Either every so many minutes, or once a day: fill in one.")
+            self.add_error("daily_at", text)
         known = self.instance
         is_kept = getattr(known, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
         if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
-            text = "The address leads to another server: enter its password or key again."
+            text = gettext("The address leads to another server: enter its password or key again.")
             self.add_error("new_secret", text)
         own_password.check(self, self.request)
         return data
@@ -145,14 +156,14 @@ def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if way in (None, SignIn.PASSWORD):
         return
     if "address" in data and parsed(data["address"]).scheme not in ("https", "http"):
-        yield "sign_in", "Only an address with https:// or http:// knows this way."
+        yield "sign_in", gettext("Only an address with https:// or http:// knows this way.")
     if way == SignIn.HEADER and not _HEADER.fullmatch(name):
-        yield "header", "Enter a name such as X-Api-Key: letters, digits and hyphens."
+        yield "header", gettext("Enter a name such as X-Api-Key: letters, digits and hyphens.")
     if name.lower() in _OURS:
-        yield "header", "This header is set by ourselves."
+        yield "header", gettext("This header is set by ourselves.")
     is_sent = way in (SignIn.BEARER, SignIn.HEADER)
     if is_sent and not (secret.isascii() and secret.isprintable()):
-        yield "new_secret", "A header takes one line of letters, digits and marks."
+        yield "new_secret", gettext("A header takes one line of letters, digits and marks.")
 
 
 def _server(address: Address) -> tuple[str, str, int]:

@@ -190,7 +190,7 @@ def test_the_page_of_a_preview_says_what_would_be_set(agency, admin_user, admin_
     row = uploaded(agency, admin_user, stock[:100])
     page = admin_client.get(reverse("admin:properties_import_change", args=[row.pk]))
     text = page.content.decode()
-    assert "Not in the feed any more: their availability state becomes PRIVATE" in text
+    assert "Not in the feed any more: their availability state becomes Private" in text
     assert (text.count("A reference: it stays as it is"), "R-100" in text) == (1, True)
     assert set(states().values()) == {"ACTIVE", "REFERENCE"}
 

@@ -78,8 +78,8 @@ def test_a_source_is_added_due_at_once_and_its_secret_is_stored_encrypted(main, 
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"address": "gopher://x/"}, "This begins with none of https"),
-        ({"address": "ftp://u:p@x/"}, "This holds a user"),
+        ({"address": "gopher://x/"}, "The address begins with none of https"),
+        ({"address": "ftp://u:p@x/"}, "The address holds a user"),
         ({"daily_at": "05:30"}, "Either every so many minutes, or once a day"),
         ({"every_minutes": ""}, "Either every so many minutes, or once a day"),
         ({"every_minutes": "0"}, "greater than or equal to 1"),
