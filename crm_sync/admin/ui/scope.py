@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, NamedTuple, cast
 
+from django.conf import settings
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
@@ -19,6 +20,7 @@ from django.http import (
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
+from django.utils import translation
 from django.utils.text import get_text_list
 from django.utils.translation import gettext_lazy as _
 
@@ -214,8 +216,12 @@ def _without_live(request: HttpRequest) -> QueryDict:
 
 
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
-    """Write to the history of each row who did what, also who exported data (S17)."""
-    LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
+    """Write to the history of each row who did what, also who exported data (S17).
+
+    The names of the rows are stored in the language of the installation, whoever acts.
+    """
+    with translation.override(settings.LANGUAGE_CODE):
+        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
 
 
 def offer_workspaces(person: Person, field: Any) -> None:
