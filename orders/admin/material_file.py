@@ -71,6 +71,7 @@ class MaterialFileAdmin(ReadOnlyAdmin):
     )
     list_display = ("name_", "order_", "state", "why", "next_try", "stored")
     list_display_links = None
+    fields = readonly_fields = list_display
     list_filter = (FileStateFilter, WorkspaceFilter)
     search_fields = ("material__file_name", "material__material_set__order__platform_id")
     search_help_text = _("File or order")

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -27,4 +28,4 @@ class CalendarFeed(models.Model):
         verbose_name_plural = _("calendar addresses")
 
     def __str__(self) -> str:
-        return f"calendar address of {self.person}"
+        return gettext("calendar address of %(name)s") % {"name": self.person}

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
+from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -360,6 +362,19 @@ def test_each_text_for_the_script_of_the_gallery_is_translated(reader, orders):
     assert [name for name, text in texts.items() if not text.startswith("⟦")] == []
 
 
+def test_the_text_file_of_a_zip_is_in_the_language_of_the_reader(reader, orders):
+    _deliver(orders[0])
+    Material.objects.filter(platform_id="3").update(product="")
+    MaterialFile.objects.filter(material__platform_id="0").delete()
+    MaterialFile.objects.filter(material__platform_id="3").update(problem="", due_at=timezone.now())
+    answer = reader.get(reverse("admin:orders_order_zip", args=[orders[0].pk]))
+    with translation.override("en"), ZipFile(BytesIO(b"".join(answer))) as whole:
+        (name,) = whole.namelist()
+        lines = whole.read(name).decode().splitlines()
+    assert len(lines) == 4
+    assert [one for one in (name, *lines) if not one.startswith("⟦")] == []
+
+
 @pytest.mark.parametrize("query", ["", "?state=waiting", "?state=stored", "?state=problem", "?q=7"])
 def test_each_text_about_files_is_translated(reader, orders, query):
     _deliver(orders[0])
@@ -378,6 +393,8 @@ def test_a_second_try_and_the_page_of_a_file_are_translated(reader, orders):
     assert left(reader.post(FILES, posted, follow=True)) == []
     page = reader.get(f"{FILES}{keys[0]}/history/")
     assert left(page, "Asked for it to be downloaded again.") == []
+    for key in keys:
+        assert left(reader.get(f"{FILES}{key}/change/")) == []
 
 
 # --- the users of the platform ---
@@ -578,6 +595,26 @@ def test_the_answer_about_the_time_zone_is_translated(reader, posted):
 
 
 # --- calendars and mails ---
+@pytest.mark.parametrize("only_mine", [False, True])
+def test_the_lists_of_calendar_addresses_and_of_mails_are_translated(reader, only_mine):
+    person, now = User.objects.get(), timezone.now()
+    made = {"only_mine": only_mine, "created_at": now}
+    address = CalendarFeed.objects.create(person=person, digest="1", **made)
+    mails = person.person_settings
+    mails.problem, mails.only_mine = "5", only_mine
+    mails.on_cancelled, mails.told_until, mails.due_at = True, now, now + HOUR
+    mails.save()
+    for row in (address, mails):
+        place = f"/admin/orders/{row._meta.model_name}/"
+        assert left(reader.get(place)) == []
+        assert left(reader.get(f"{place}{row.pk}/change/")) == []
+        assert left(reader.get(f"{place}{row.pk}/history/")) == []
+    posted = {"action": "try_again", "_selected_action": [mails.pk]}
+    assert left(reader.post("/admin/orders/personsettings/", posted, follow=True)) == []
+    posted = {"action": "revoke", "_selected_action": [address.pk]}
+    assert left(reader.post("/admin/orders/calendarfeed/", posted, follow=True)) == []
+
+
 def test_the_calendar_file_is_in_the_language_of_its_person(reader, orders):
     person = User.objects.get()
     row = CalendarFeed.objects.create(person=person, digest="1", created_at=timezone.now())
