@@ -216,10 +216,7 @@ def _without_live(request: HttpRequest) -> QueryDict:
 
 
 def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
-    """Write to the history of each row who did what, also who exported data (S17).
-
-    The names of the rows are stored in the language of the installation, whoever acts.
-    """
+    """Write to the history of each row who did what, also who exported data (S17)."""
     with translation.override(settings.LANGUAGE_CODE):
         LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
 
