@@ -237,7 +237,7 @@ class Section:
     """A part of a tab of a property, beside the fields."""
 
     slug: str  # its part of the address
-    title: str
+    title: Text
     count: int  # the number of things that it shows
     content: SafeString
     permission: str
@@ -249,7 +249,7 @@ class Section:
 class HeadFact:
     """A fact in the head of a property's page, such as its next appointment."""
 
-    title: str
+    title: Text
     lines: Sequence[SafeString | str]
     permission: str
 
@@ -290,10 +290,10 @@ class PropertyFilter:
     """A filter of the list of properties by what another app knows of them."""
 
     parameter: str  # in the address
-    title: str
+    title: Text
     permission: str
     # Value in the address → its name, and the condition on properties.
-    conditions: Mapping[str, tuple[str, Q]]
+    conditions: Mapping[str, tuple[Text, Q]]
 
 
 # --- all of it -----------------------------------------------------------------------------------

@@ -180,6 +180,7 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
     )
     list_display = ("who", "range_", "made")
     list_display_links = None
+    fields = readonly_fields = list_display
     search_fields = ("person__username",)
     search_help_text = _("Account")
     ordering = ("person__username",)

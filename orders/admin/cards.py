@@ -8,9 +8,11 @@ from typing import Any
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, local_time, moment
-from crm_sync.translated import day_in_words
+from crm_sync.translated import Text, day_in_words
 from orders.admin.cells import assignment_badge, worded
 from orders.models import Assignment, Order
 from orders.models.statuses import (
@@ -20,25 +22,27 @@ from orders.models.statuses import (
     may_reschedule,
 )
 
-MEANINGS: dict[str, str] = {  # §3.2
-    AssignmentStatus.CREATED: "Ordered. The work has not started yet.",
-    AssignmentStatus.PHOTOGRAPHER_ASSIGNED: "A photographer has taken it. The date is being set.",
-    AssignmentStatus.SCHEDULED: "Date and time are set.",
-    AssignmentStatus.IN_PRODUCTION: "The shoot is done. The material is being edited.",
-    AssignmentStatus.RESCHEDULE_IN_PROCESS: "Photographer and date are being arranged again.",
-    AssignmentStatus.ACTION_REQUIRED: "The platform cannot go on without something from you.",
-    AssignmentStatus.IN_PROCESS: "The documents are being prepared.",
-    AssignmentStatus.DELIVERED: "It was delivered.",
-    AssignmentStatus.CANCELLED: "It was cancelled.",
+MEANINGS: dict[str, Text] = {  # §3.2
+    AssignmentStatus.CREATED: _("Ordered. The work has not started yet."),
+    AssignmentStatus.PHOTOGRAPHER_ASSIGNED: _(
+        "A photographer has taken it. The date is being set."
+    ),
+    AssignmentStatus.SCHEDULED: _("Date and time are set."),
+    AssignmentStatus.IN_PRODUCTION: _("The shoot is done. The material is being edited."),
+    AssignmentStatus.RESCHEDULE_IN_PROCESS: _("Photographer and date are being arranged again."),
+    AssignmentStatus.ACTION_REQUIRED: _("The platform cannot go on without something from you."),
+    AssignmentStatus.IN_PROCESS: _("The documents are being prepared."),
+    AssignmentStatus.DELIVERED: _("It was delivered."),
+    AssignmentStatus.CANCELLED: _("It was cancelled."),
 }
-NEEDS = {  # §3.2, what may be required of the client
-    "POWER_OF_ATTORNEY_REQUIRED": "a signed power of attorney",
-    "DOCUMENT_UPLOAD_REQUIRED": "documents that you upload",
+NEEDS: dict[str, Text] = {  # §3.2, what may be required of the client
+    "POWER_OF_ATTORNEY_REQUIRED": _("a signed power of attorney"),
+    "DOCUMENT_UPLOAD_REQUIRED": _("documents that you upload"),
 }
 # §4 has no call for uploading a file.
-BRING = (
-    "It cannot be handed in from here: do it on the platform's own pages, at order {}. This page"
-    " goes on by itself when the platform has it."
+BRING = _(
+    "It cannot be handed in from here: do it on the platform's own pages, at order %(order)s. This"
+    " page goes on by itself when the platform has it."
 )
 PHONE = re.compile(r"\+?[\d ()/.-]{4,30}")
 MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
@@ -55,7 +59,7 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "badge": assignment_badge(assignment),
         "meaning": _meaning(assignment),
         "need": _need(assignment) if is_waiting else "",
-        "bring": BRING.format(order.platform_id),
+        "bring": BRING % {"order": order.platform_id},
         "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
         "problem": assignment.problem,
         "can_move": is_there
@@ -64,29 +68,29 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
     }
 
 
-def _meaning(assignment: Assignment) -> str:
+def _meaning(assignment: Assignment) -> Text:
     if assignment.withdrawn_at is not None:
-        return "The platform has withdrawn it: its order no longer names it."
+        return _("The platform has withdrawn it: its order no longer names it.")
     if assignment.is_told_alone and assignment.status in ASSIGNMENT_TERMINAL:
-        return "A callback reported this. A read of the platform will confirm or correct it."
+        return _("A callback reported this. A read of the platform will confirm or correct it.")
     return MEANINGS.get(assignment.status, "")
 
 
-def _need(assignment: Assignment) -> str:
+def _need(assignment: Assignment) -> Text:
     code = assignment.action_required
-    return NEEDS.get(code) or worded(code).lower() or "an answer, but it does not say to what"
+    return NEEDS.get(code) or worded(code).lower() or _("an answer, but it does not say to what")
 
 
-def _facts(order: Order, assignment: Assignment, now: datetime) -> list[tuple[str, object]]:
+def _facts(order: Order, assignment: Assignment, now: datetime) -> list[tuple[Text, object]]:
     found = assignment.photographer
     person: Mapping[str, Any] = found if isinstance(found, dict) else {}
     at = assignment.scheduled_at
     return [
-        ("Appointment", at and appointment(at, now)),
-        ("Estimated delivery", _estimate(order, assignment)),
-        ("Photographer", person.get("name") or ("Not named yet" if person.get("id") else "")),
-        ("Phone", _reached("tel", person.get("phone"), PHONE)),
-        ("Mail", _reached("mailto", person.get("email"), MAIL)),
+        (_("Appointment"), at and appointment(at, now)),
+        (_("Estimated delivery"), _estimate(order, assignment)),
+        (_("Photographer"), person.get("name") or (_("Not named yet") if person.get("id") else "")),
+        (_("Phone"), _reached("tel", person.get("phone"), PHONE)),
+        (_("Mail"), _reached("mailto", person.get("email"), MAIL)),
     ]
 
 
@@ -100,7 +104,7 @@ def _estimate(order: Order, assignment: Assignment) -> SafeString | str:
     if day is None:
         return ""
     if is_overdue(order, assignment, timezone.localdate()):
-        return format_html("{} {}", day_in_words(day), badge("Overdue", "danger"))
+        return format_html("{} {}", day_in_words(day), badge(gettext("Overdue"), "danger"))
     return day_in_words(day)
 
 

@@ -208,7 +208,9 @@ def _send(
     except AlreadySent:
         messages.info(request, _("This was sent before, and only once."))
     except OutcomeUnknown as error:
-        messages.warning(request, f"{UNKNOWN} ({error.__cause__})")
+        cause = error.__cause__
+        why = explain(cause).sentence if isinstance(cause, SyncError) else ""
+        messages.warning(request, f"{UNKNOWN} {why}".rstrip())
     except RejectedError as error:
         text = _("The platform did not allow it: %(words)s. The order is read again.")
         messages.error(request, text % {"words": said(error)})

@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import page_at
 from crm_sync.admin.ui.scope import note
@@ -89,5 +90,7 @@ def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
     file_requests.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
     admin.note(request, Order.objects.filter(pk=order.pk), "Asked for the files of the materials.")
-    messages.success(request, "A worker reads the lists and downloads what is not here yet.")
+    messages.success(
+        request, gettext("A worker reads the lists and downloads what is not here yet.")
+    )
     return HttpResponseRedirect(page_at("orders.order", order.pk))

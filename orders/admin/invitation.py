@@ -13,6 +13,8 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.accounts.users import AsksPassword, UserAdmin
 from crm_sync.admin.ui import own_password
@@ -32,6 +34,10 @@ from orders.models import PlatformUser
 from orders.platform_users import user_mirror
 
 INVITE = "admin:auth_user_invite"
+GIVE = _(
+    "Give this link to the person: whoever has it sets the password. It works once, within"
+    " %(lasts)s."
+)
 
 
 class PlatformUserField(forms.ModelChoiceField):  # type: ignore[type-arg]
@@ -45,32 +51,33 @@ class PlatformUserField(forms.ModelChoiceField):  # type: ignore[type-arg]
 class InvitationForm(AsksPassword, forms.Form):
     """Who is invited, what they may do, and who they are on the platform."""
 
-    name = forms.CharField(max_length=150, widget=UnfoldAdminTextInputWidget)
+    name = forms.CharField(label=_("Name"), max_length=150, widget=UnfoldAdminTextInputWidget)
     email = forms.EmailField(
-        label="Mail address",
+        label=_("Mail address"),
         max_length=150,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "email"}),
-        help_text="The person logs in with it.",
+        help_text=_("The person logs in with it."),
     )
     group = forms.ModelChoiceField(
         Group.objects.order_by("name"),
-        label="Role",
-        empty_label="Choose",
+        label=_("Role"),
+        empty_label=_("Choose"),
         widget=UnfoldAdminSelectWidget,
     )
     workspaces = forms.ModelMultipleChoiceField(
         Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
+        label=_("Workspaces"),
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="Agents and those who may only look see these. Operators see all.",
+        help_text=_("Agents and those who may only look see these. Operators see all."),
     )
     platform_user = PlatformUserField(
         PlatformUser.objects.none(),
-        label="Account on the platform",
+        label=_("Account on the platform"),
         required=False,
-        empty_label="None yet",
+        empty_label=_("None yet"),
         widget=UnfoldAdminSelectWidget,
-        help_text="The person orders in the name of this user.",
+        help_text=_("The person orders in the name of this user."),
     )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -87,7 +94,7 @@ class InvitationForm(AsksPassword, forms.Form):
         """Refuse an address with an account."""
         email = str(self.cleaned_data["email"]).strip()
         if User.objects.filter(Q(username__iexact=email) | Q(email__iexact=email)).exists():
-            raise ValidationError("There is an account with this address.")
+            raise ValidationError(_("There is an account with this address."))
         return email
 
     def clean(self) -> Any:
@@ -97,10 +104,10 @@ class InvitationForm(AsksPassword, forms.Form):
         tied: Any = cleaned.get("platform_user")
         if group is not None and not _sees_all(group):
             if not mine:
-                self.add_error("workspaces", "Choose at least one: this role sees no other.")
+                self.add_error("workspaces", _("Choose at least one: this role sees no other."))
             elif tied is not None and tied.workspace_id not in {one.pk for one in mine}:
-                text = f"This user is of {tied.workspace_slug}, which is not chosen above."
-                self.add_error("platform_user", text)
+                text = gettext("This user is of %(workspace)s, which is not chosen above.")
+                self.add_error("platform_user", text % {"workspace": tied.workspace_slug})
         return super().clean()
 
     @transaction.atomic
@@ -146,7 +153,7 @@ class InvitingUserAdmin(UserAdmin):
         """Return whether this person may make accounts and decide what they may do."""
         return self.has_add_permission(request) and self.has_change_permission(request)
 
-    @action(description="Invite…", permissions=["invite"])
+    @action(description=_("Invite…"), permissions=["invite"])
     def start(self, request: HttpRequest) -> HttpResponse:
         """Redirect to the form."""
         return HttpResponseRedirect(reverse(INVITE))
@@ -166,10 +173,10 @@ class InvitingUserAdmin(UserAdmin):
             rows = User.objects.filter(pk=person.pk)
             note(request, rows, f"Invited as {form.cleaned_data['group']}.", ADDITION)
             if not is_tied:
-                text = "Somebody has changed the user of the platform meanwhile: tie it there."
+                text = _("Somebody has changed the user of the platform meanwhile: tie it there.")
                 messages.warning(request, text)
             return self._hand_over(request, person)
-        context = titled("Invite a person") | {
+        context = titled(_("Invite a person")) | {
             "form": form,
             "is_mail_on": mails_are_sent(),
             "lasts": password_links.lasts(),
@@ -177,38 +184,40 @@ class InvitingUserAdmin(UserAdmin):
         }
         return page(self, request, "orders/invite.html", context)
 
-    @action(description="Send a link to set a password…", permissions=["change"])
+    @action(description=_("Send a link to set a password…"), permissions=["change"])
     def send_link(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
         """Mail a new link to one person, or show it once (POST only)."""
         chosen = list(queryset[:2])
         if len(chosen) != 1 or not (chosen[0].is_active and chosen[0].is_staff):
-            messages.warning(request, "Choose one person who may log in here.")
+            messages.warning(request, _("Choose one person who may log in here."))
             return None
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
-            text = "The link works once. The present password works until then."
-            return own_password.ask_first(self, request, title="Send a link", text=text)
+            text = gettext("The link works once. The present password works until then.")
+            return own_password.ask_first(self, request, title=gettext("Send a link"), text=text)
         note(request, User.objects.filter(pk=chosen[0].pk), "Sent a link to set the password.")
         return self._hand_over(request, chosen[0])
 
     def _hand_over(self, request: HttpRequest, person: User) -> HttpResponse:
         """Mail the link. If that is not possible, show it once to the one who invites."""
-        why = "This installation sends no mail."
+        why = gettext("This installation sends no mail.")
         if mails_are_sent() and person.email:
             try:
                 password_links.invite(person)
             except (OSError, SMTPException) as error:
-                why = f"The mail could not be sent ({type(error).__name__})."
+                why = gettext("The mail could not be sent (%(error)s).") % {
+                    "error": type(error).__name__
+                }
             else:
-                messages.success(request, f"A link to set the password went to {person.email}.")
+                text = gettext("A link to set the password went to %(email)s.")
+                messages.success(request, text % {"email": person.email})
                 return HttpResponseRedirect(page_of(person))
         elif mails_are_sent():
-            why = "The account has no mail address."
+            why = gettext("The account has no mail address.")
         return secret_page(
             self,
             request,
-            title=f"Link for {person.get_username()}",
-            text=f"{why} Give this link to the person: whoever has it sets the password. It works"
-            f" once, within {password_links.lasts()}.",
+            title=gettext("Link for %(name)s") % {"name": person.get_username()},
+            text=f"{why} {GIVE % {'lasts': password_links.lasts()}}",
             secret=password_links.link_of(person),
             back=page_of(person),
         )

@@ -7,49 +7,55 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.translated import Text, number
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
 from orders.materials import file_requests
 from orders.models import MaterialFile
 
-STATES: dict[str, tuple[str, str, Q]] = {
-    "waiting": ("To be downloaded", "info", Q(due_at__isnull=False)),
-    "stored": ("Stored", "good", Q(due_at=None) & ~Q(name="")),
-    "problem": ("Not downloaded", "danger", Q(due_at=None, name="")),
+STATES: dict[str, tuple[Text, str, Q]] = {
+    "waiting": (_("To be downloaded"), "info", Q(due_at__isnull=False)),
+    "stored": (_("Stored"), "good", Q(due_at=None) & ~Q(name="")),
+    "problem": (_("Not downloaded"), "danger", Q(due_at=None, name="")),
 }
 
 
 def state_badge(row: MaterialFile) -> SafeString:
     """Show the state of a file."""
     key = "waiting" if row.due_at else "stored" if row.name else "problem"
-    name, tone, _ = STATES[key]
+    name, tone, __ = STATES[key]
     return badge(name, tone)
 
 
 def _name(row: Any) -> SafeString:
-    name = shortened(row.file_name or worded(row.product) or f"Material {row.material_id}", 60)
+    nameless = gettext("Material %(key)s") % {"key": row.material_id}
+    name = shortened(row.file_name or worded(row.product) or nameless, 60)
     shown = link(file_address(row), name) if row.name else name
-    return two_lines(shown, "Thumbnail" if row.role == MaterialFile.Role.THUMBNAIL else "")
+    is_small = row.role == MaterialFile.Role.THUMBNAIL
+    return two_lines(shown, gettext("Thumbnail") if is_small else "")
 
 
 def _order(row: Any) -> SafeString | str:
     if row.order_key is None:
         return EMPTY
-    return link(page_at("orders.order", row.order_key), f"Order {row.order_name}")
+    text = gettext("Order %(order)s") % {"order": row.order_name}
+    return link(page_at("orders.order", row.order_key), text)
 
 
 class FileStateFilter(ConditionFilter):
     """By the state of a file."""
 
-    title = "state"
+    title = _("state")
     parameter_name = "state"
-    conditions = {key: (name, rows) for key, (name, _, rows) in STATES.items()}
+    conditions = {key: (name, rows) for key, (name, __, rows) in STATES.items()}
 
 
 @admin.register(MaterialFile)
@@ -57,15 +63,18 @@ class MaterialFileAdmin(ReadOnlyAdmin):
     """Rows that only the worker writes. A person may request another try."""
 
     empty = Empty(
-        "No file is kept here",
-        "Files stay at the platform unless an operator has them downloaded"
-        " (docs/operations.md, Files of what was delivered).",
+        _("No file is kept here"),
+        _(
+            "Files stay at the platform unless an operator has them downloaded"
+            " (docs/operations.md, Files of what was delivered)."
+        ),
     )
     list_display = ("name_", "order_", "state", "why", "next_try", "stored")
     list_display_links = None
+    fields = readonly_fields = list_display
     list_filter = (FileStateFilter, WorkspaceFilter)
     search_fields = ("material__file_name", "material__material_set__order__platform_id")
-    search_help_text = "File or order"
+    search_help_text = _("File or order")
     ordering = ("-pk",)
     actions = ("try_again",)
     annotations = {
@@ -75,19 +84,23 @@ class MaterialFileAdmin(ReadOnlyAdmin):
         "order_name": F("material__material_set__order__platform_id"),
     }
 
-    name_ = column("file", _name, "material__file_name")
-    order_ = column("order", _order)
-    state = column("state", state_badge)
-    why = column("problem", lambda row: shortened(row.problem, 90) if row.problem else EMPTY)
+    name_ = column(_("file"), _name, "material__file_name")
+    order_ = column(_("order"), _order)
+    state = column(_("state"), state_badge)
+    why = column(_("problem"), lambda row: shortened(row.problem, 90) if row.problem else EMPTY)
     next_try = column(
-        "next try", lambda row: moment(row.due_at, timezone.now()) if row.due_at else EMPTY
+        _("next try"), lambda row: moment(row.due_at, timezone.now()) if row.due_at else EMPTY
     )
-    stored = moment_column("stored", "stored_at")
+    stored = moment_column(_("stored"), "stored_at")
 
-    @action(description="Try again", permissions=["act"])
+    @action(description=_("Try again"), permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[MaterialFile]) -> None:
         """Have the lists of these files read again and the missing files downloaded (POST only)."""
         self.note(request, queryset, "Asked for it to be downloaded again.")
         count = file_requests.try_again(queryset, now=timezone.now())
-        text = f"A worker reads {count} lists again, then downloads what is missing."
-        messages.success(request, text)
+        text = ngettext(
+            "A worker reads %(count)s list again, then downloads what is missing.",
+            "A worker reads %(count)s lists again, then downloads what is missing.",
+            count,
+        )
+        messages.success(request, text % {"count": number(count)})

@@ -11,11 +11,15 @@ from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks import PropertyFilter, PropertyPictures, PropertyTab, Section
 from crm_sync.text import whole
+from crm_sync.translated import Text, said_of
+from crm_sync.translated import number as grouped
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
 from orders.materials import deliveries, gallery
@@ -40,11 +44,11 @@ def _pictures(keys: Collection[int]) -> dict[int, str]:
 OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
 PHOTOS = PropertyFilter(
     parameter="pictures",
-    title="pictures",
+    title=_("pictures"),
     permission="orders.view_order",
     conditions={
-        "none": ("Without pictures", ~deliveries.with_photos()),
-        "some": ("With pictures", deliveries.with_photos()),
+        "none": (_("Without pictures"), ~deliveries.with_photos()),
+        "some": (_("With pictures"), deliveries.with_photos()),
     },
 )
 
@@ -54,12 +58,14 @@ def sections(row: Property, now: datetime) -> list[Section]:
 
     At most six queries. A `hooks.AppHooks.property_sections`.
     """
-    delivered = _section("materials", "Delivered", deliveries.of_property(row), now)
+    delivered = _section("materials", _("Delivered"), deliveries.of_property(row), now)
     generated = deliveries.marketing_of_property(row)
-    return [delivered, *([_section("marketing", "Marketing", generated, now)] if generated else [])]
+    if not generated:
+        return [delivered]
+    return [delivered, _section("marketing", _("Marketing"), generated, now)]
 
 
-def _section(slug: str, title: str, sets: Iterable[MaterialSet], now: datetime) -> Section:
+def _section(slug: str, title: Text, sets: Iterable[MaterialSet], now: datetime) -> Section:
     context = shown(sets, now, most=MOST_BESIDE_A_FORM)
     content = render_to_string("orders/property_materials.html", context)
     tab, count = PropertyTab.PICTURES, context["count"]
@@ -98,7 +104,7 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     number = whole(request.GET.get("page", "")) or 1
     found = shown(deliveries.of_order(order), timezone.now(), number=number)
     context = found | {
-        "title": f"Photos and documents of order {order.platform_id}",
+        "title": gettext("Photos and documents of order %(order)s") % {"order": order.platform_id},
         "number": number,
         "numbers": range(1, -(-found["count"] // MOST) + 1),
     }
@@ -109,7 +115,7 @@ def _group(group: MaterialGroup, items: Sequence[Item], now: datetime) -> dict[s
     newest = max(group.sets, key=lambda one: one.ready_at)
     return {
         "key": group.sets[0].pk,
-        "title": ", ".join(worded(name) for name in group.names) or "Photos and documents",
+        "title": ", ".join(worded(name) for name in group.names) or gettext("Photos and documents"),
         "order": _order(newest),
         "ready": moment(newest.ready_at, now),
         "state": _state(group),
@@ -127,30 +133,39 @@ def _versions(group: MaterialGroup) -> list[Material]:
 def _problems(group: MaterialGroup) -> list[str]:
     """Return why files are missing: at most `MOST_PROBLEMS` reasons, and a count of the others."""
     found = [
-        f"{_name(version)}: {row.problem}"
+        said_of(_name(version), row.problem)
         for version in _versions(group)
         for row in version.files.all()
         if row.role == Role.FILE and row.problem and not row.name
     ]
     found = list(dict.fromkeys(found))  # HD and WEB may fail for the same reason
-    more = [f"and {len(found) - MOST_PROBLEMS} more"] if len(found) > MOST_PROBLEMS else []
+    rest = len(found) - MOST_PROBLEMS
+    more = [gettext("and %(count)s more") % {"count": grouped(rest)}] if rest > 0 else []
     return found[:MOST_PROBLEMS] + more
 
 
 def _order(ready: MaterialSet) -> str:
     if ready.order is None:
         return ""
-    return link(page_at("orders.order", ready.order.pk), f"Order {ready.order.platform_id}")
+    text = gettext("Order %(order)s") % {"order": ready.order.platform_id}
+    return link(page_at("orders.order", ready.order.pk), text)
 
 
 def _state(group: MaterialGroup) -> str:
     """Return what was not read or downloaded yet, in words, or ""."""
     if not all(one.fetched_at for one in group.sets):
         is_due = any(one.due_at for one in group.sets)
-        return "the list is read soon" if is_due else "the list was not read"
+        return gettext("the list is read soon") if is_due else gettext("the list was not read")
     wanted = [row for one in _versions(group) for row in one.files.all() if row.role == Role.FILE]
     stored = sum(bool(row.name) for row in wanted)
-    return f"{stored} of {len(wanted)} files downloaded" if stored < len(wanted) else ""
+    if stored == len(wanted):
+        return ""
+    text = ngettext(
+        "%(stored)s of %(count)s file downloaded",
+        "%(stored)s of %(count)s files downloaded",
+        len(wanted),
+    )
+    return text % {"stored": grouped(stored), "count": grouped(len(wanted))}
 
 
 def _item(item: Item, now: datetime) -> dict[str, Any]:
@@ -196,7 +211,9 @@ def _version(material: Material, now: datetime) -> dict[str, Any]:
     label = quality or _kind(material)
     size = stored.size if stored else material.size
     return {
-        "label": label if material.withdrawn_at is None else f"{label}, withdrawn",
+        "label": label
+        if material.withdrawn_at is None
+        else gettext("%(name)s, withdrawn") % {"name": label},
         "size": "" if size is None else filesizeformat(size),
         "address": file_address(stored, saved=True) if stored else _address(material),
         "is_ours": stored is not None,
@@ -213,9 +230,10 @@ def _address(material: Material) -> str:
 
 
 def _name(material: Material) -> str:
-    return material.file_name or worded(material.visual_type or "material") + (
-        f" {material.platform_id}" if len(material.platform_id) < 40 else ""
-    )
+    if material.file_name:
+        return material.file_name
+    kind = worded(material.visual_type) if material.visual_type else gettext("Material")
+    return f"{kind} {material.platform_id}" if len(material.platform_id) < 40 else kind
 
 
 def _kind(material: Material) -> str:
@@ -224,4 +242,4 @@ def _kind(material: Material) -> str:
     if dot and 0 < len(ending) <= 4:
         return ending.upper()
     subtype = material.mime_type.rpartition("/")[2]
-    return subtype[:8].upper() or "Link"
+    return subtype[:8].upper() or gettext("Link")

@@ -6,8 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
+from crm_sync.translated import Text
 from orders.admin import materials, timeline
 from orders.admin.cards import card
 from orders.admin.cells import (
@@ -24,8 +27,26 @@ from orders.placing.acting_user import who_act
 from orders.placing.session_offer import total
 
 LONGEST_TIMELINE = 200
-ELSEWHERE = "Not known: it was not ordered from here"  # the platform's orders name no price (§4)
+ELSEWHERE = _("Not known: it was not ordered from here")  # the platform's orders name no price (§4)
 ENDS: dict[str, str] = {OrderStatus.COMPLETED: "done", OrderStatus.CANCELLED: "ended"}
+NO_ANSWER: dict[str, Text] = {
+    ChangeRequest.Kind.RESCHEDULE: _(
+        "The platform is asked to reschedule the order. There is no answer yet."
+    ),
+    ChangeRequest.Kind.CANCEL: _(
+        "The platform is asked to cancel the order. There is no answer yet."
+    ),
+}
+UNCLEAR: dict[str, Text] = {
+    ChangeRequest.Kind.RESCHEDULE: _(
+        "The platform was asked to reschedule the order and gave no clear answer. The order is"
+        " being read again; this page then shows how it stands."
+    ),
+    ChangeRequest.Kind.CANCEL: _(
+        "The platform was asked to cancel the order and gave no clear answer. The order is being"
+        " read again; this page then shows how it stands."
+    ),
+}
 
 
 def page(order: Any, *, now: datetime) -> dict[str, Any]:
@@ -52,45 +73,42 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _facts(order: Any, placement: Placement | None, now: datetime) -> list[tuple[str, object]]:
+def _facts(order: Any, placement: Placement | None, now: datetime) -> list[tuple[Text, object]]:
     property_name = order.title or order.object_reference_id or order.property_platform_id
     address = page_at("properties.property", order.real_estate_property_id)
     return [
-        ("Property", link(address, property_name or "Not known yet")),
-        ("Reference", order.object_reference_id or EMPTY),
-        ("Workspace", order.workspace_slug),
-        ("Ordered by", who_fact(order.who)),
-        ("Price", total(placement.products) if placement else ELSEWHERE),
-        ("Placed", exact_moment(order.placed_at, now)),
-        ("Last read", exact_moment(order.read_at, now)),
-        ("Next read", exact_moment(order.due_at, now) if order.due_at else "Not planned"),
+        (_("Property"), link(address, property_name or _("Not known yet"))),
+        (_("Reference"), order.object_reference_id or EMPTY),
+        (_("Workspace"), order.workspace_slug),
+        (_("Ordered by"), who_fact(order.who)),
+        (_("Price"), total(placement.products) if placement else ELSEWHERE),
+        (_("Placed"), exact_moment(order.placed_at, now)),
+        (_("Last read"), exact_moment(order.read_at, now)),
+        (_("Next read"), exact_moment(order.due_at, now) if order.due_at else _("Not planned")),
     ]
 
 
-def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
+def _notice(order: Order, newest: ChangeRequest, now: datetime) -> Text:
     """Return a notice if the result of the newest change request is unknown, else ""."""
-    what = newest.get_kind_display().lower()
     has_ended = newest.outcome != ChangeRequest.Outcome.SENT
     if not has_ended and now - newest.sent_at < timeline.LONGEST_CALL:
-        return f"The platform is asked to {what} the order. There is no answer yet."
+        return NO_ANSWER[newest.kind]
     if has_ended and newest.outcome != ChangeRequest.Outcome.UNCLEAR:
         return ""
     if order.read_at is not None and order.read_at > (newest.ended_at or newest.sent_at):
         return ""  # a read since then shows the result
-    return (
-        f"The platform was asked to {what} the order and gave no clear answer. The order is being"
-        " read again; this page then shows how it stands."
-    )
+    return UNCLEAR[newest.kind]
 
 
 def _told_alone(order: Order) -> str:
     """Return a notice if only a callback has reported the end of the order (S10), else ""."""
     if not order.is_told_alone or order.status not in ORDER_TERMINAL:
         return ""
-    return (
-        f"A callback reported that the order is {order.status_shown.lower()}. A read of the"
-        " platform will confirm or correct it; no mail is sent until then."
+    text = gettext(
+        "A callback reported that the order is %(status)s. A read of the platform will confirm or"
+        " correct it; no mail is sent until then."
     )
+    return text % {"status": order.status_shown.lower()}
 
 
 def _placement(placement: Placement, now: datetime) -> dict[str, object]:

@@ -12,6 +12,7 @@ from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import list_of, page_at, shortened
 from crm_sync.security.access import sees_several, within
@@ -47,7 +48,8 @@ def _hits(request: HttpRequest, query: str) -> Iterator[Hit]:
     yield from (_property_hit(row, request) for row in properties[:MOST])
     if len(properties) > MOST:
         link = f"{list_of('properties.property')}?{urlencode({'q': query})}"
-        yield Hit(f"All properties with “{query}”", "List", link, "list")
+        text = gettext("All properties with “%(query)s”")
+        yield Hit(text % {"query": query}, gettext("List"), link, "list")
     yield from _screens(request, query)
     yield from _orders(request, query, [row["pk"] for row in properties[:MOST]])
     yield from _people(request, query)
@@ -83,7 +85,7 @@ def _property_hit(row: dict[str, Any], request: HttpRequest) -> Hit:
     name = row["object_reference_id"] or row["platform_id"]
     where = one_line(row["desired__address"])
     title = _joined(name, where or shortened(row["title"] or "", 60))
-    said = _joined("Property", shortened(row["title"] or "", 60) if where else "")
+    said = _joined(gettext("Property"), shortened(row["title"] or "", 60) if where else "")
     link = page_at("properties.property", row["pk"])
     return Hit(title, _joined(said, _where(row, request)), link, "home_work")
 
@@ -95,7 +97,11 @@ def _orders(request: HttpRequest, query: str, properties: list[int]) -> Iterator
     columns = ("pk", "platform_id", "object_reference_id", "status", "workspace__slug")
     rows = found.order_by("-pk").values(*columns, place=F("real_estate_property__title"))
     for row in rows[:MOST]:
-        said = ("Order", shown(row["status"], OrderStatus), shortened(row["place"] or "", 60))
+        said = (
+            gettext("Order"),
+            shown(row["status"], OrderStatus),
+            shortened(row["place"] or "", 60),
+        )
         title = _joined(row["platform_id"], row["object_reference_id"])
         link = page_at("orders.order", row["pk"])
         yield Hit(title, _joined(*said, _where(row, request)), link, "photo_camera")
@@ -106,7 +112,7 @@ def _people(request: HttpRequest, query: str) -> Iterator[Hit]:
     found, _ = screen.get_search_results(request, _seen(request, PlatformUser), query)
     columns = ("pk", "name", "platform_id", "email", "workspace__slug")
     for row in found.order_by("name", "pk").values(*columns)[:MOST]:
-        said = _joined("Platform user", row["email"], _where(row, request))
+        said = _joined(gettext("Platform user"), row["email"], _where(row, request))
         link = page_at("orders.platformuser", row["pk"])
         yield Hit(row["name"] or row["platform_id"], said, link, "badge")
 
@@ -119,7 +125,7 @@ def _screens(request: HttpRequest, query: str) -> Iterator[Hit]:
     screens: dict[str, Hit] = {}
     for item in (item for group in groups for item in group["items"]):
         title, link = str(item["title"]), str(item["link"])
-        screens.setdefault(link, Hit(title, "Screen", link, item.get("icon", "tab")))
+        screens.setdefault(link, Hit(title, gettext("Screen"), link, item.get("icon", "tab")))
     for hit in screens.values():
         words = folded(hit.title).split()
         if wanted and all(any(one.startswith(word) for one in words) for word in wanted):

@@ -133,6 +133,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     empty = Empty(_("Nobody gets mail"), _("Everybody chooses it under My settings."))
     list_display = ("who", "kinds", "range_", "last", "trouble")
     list_display_links = None
+    fields = readonly_fields = list_display
     search_fields = ("person__username", "person__email")
     search_help_text = _("Account or e-mail")
     ordering = ("person__username",)

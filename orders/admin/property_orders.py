@@ -7,6 +7,8 @@ from django.db.models import Model, Prefetch, QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -41,11 +43,11 @@ PERMISSION = "orders.view_order"
 HAS_OPEN, IS_ON_ITS_WAY = agent_lists.with_an_open_order(), agent_lists.with_an_order_on_its_way()
 OPEN_ORDERS = PropertyFilter(
     parameter="order",
-    title="orders",
+    title=_("orders"),
     permission=PERMISSION,
     conditions={
-        "none": ("Without an open order", ~HAS_OPEN & ~IS_ON_ITS_WAY),
-        "open": ("With an open order", HAS_OPEN | IS_ON_ITS_WAY),
+        "none": (_("Without an open order"), ~HAS_OPEN & ~IS_ON_ITS_WAY),
+        "open": (_("With an open order"), HAS_OPEN | IS_ON_ITS_WAY),
     },
 )
 
@@ -68,7 +70,8 @@ def sections(row: Property, now: datetime) -> list[Section]:
         "every": _every(row),
     }
     content = render_to_string("orders/property_orders.html", context)
-    return [Section("orders", "Orders", under_way + count, content, PERMISSION, PropertyTab.ORDERS)]
+    tab, number = PropertyTab.ORDERS, under_way + count
+    return [Section("orders", gettext("Orders"), number, content, PERMISSION, tab)]
 
 
 def _newest(rows: QuerySet[Row]) -> tuple[list[Row], int]:
@@ -91,8 +94,8 @@ def facts(row: Property, now: datetime) -> list[HeadFact]:
     return [
         HeadFact(title, lines, PERMISSION)
         for title, lines in (
-            ("Next appointment", _next_appointment(row, now)),
-            ("Open orders", _open_orders(row)),
+            (_("Next appointment"), _next_appointment(row, now)),
+            (_("Open orders"), _open_orders(row)),
         )
         if lines
     ]
@@ -105,7 +108,7 @@ def _next_appointment(row: Property, now: datetime) -> list[SafeString | str]:
     if first is None or first.scheduled_at is None:
         return []
     at = link(page_at("orders.order", first.order_id), local_time(first.scheduled_at))
-    return [at, ", ".join(map(worded, first.products)) or "Assignment"]
+    return [at, ", ".join(map(worded, first.products)) or gettext("Assignment")]
 
 
 def _open_orders(row: Property) -> list[SafeString | str]:
@@ -114,7 +117,7 @@ def _open_orders(row: Property) -> list[SafeString | str]:
     named = [(_asked(one), placement_badge(one)) for one in _on_their_way(row)[: OPEN + 1]]
     named += [(_linked(one), order_badge(one)) for one in found]
     lines = [format_html("{} {}", *one) for one in named[:OPEN]]
-    return [*lines, *([link("#orders", "and more")] if len(named) > OPEN else [])]
+    return [*lines, *([link("#orders", gettext("and more"))] if len(named) > OPEN else [])]
 
 
 def _asked(placement: Placement) -> SafeString:
@@ -123,7 +126,8 @@ def _asked(placement: Placement) -> SafeString:
 
 
 def _linked(order: Order) -> SafeString:
-    return link(page_at("orders.order", order.pk), f"Order {order.platform_id}")
+    text = gettext("Order %(order)s") % {"order": order.platform_id}
+    return link(page_at("orders.order", order.pk), text)
 
 
 def _every(row: Property) -> str:

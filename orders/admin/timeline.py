@@ -8,10 +8,12 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import TextChoices
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import local_time, moment
-from crm_sync.translated import day_in_words
+from crm_sync.translated import Text, day_in_words, said_of
 from orders.admin.cells import worded
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
 from orders.models.platform_user import Who
@@ -24,11 +26,14 @@ CHOICES: dict[str, type[TextChoices]] = {
 }
 Outcome = ChangeRequest.Outcome
 LONGEST_CALL = timedelta(minutes=1)  # a call without an answer by then has ended with its process
-NAMELESS = "somebody not named yet"
-FROM_HERE: dict[str, int | None] = {"From here": None}
-ASKED: dict[str, str] = {
-    ChangeRequest.Kind.RESCHEDULE: "asked for another appointment",
-    ChangeRequest.Kind.CANCEL: "asked to cancel the order",
+NAMELESS = _("somebody not named yet")
+ASKED: dict[str, Text] = {
+    ChangeRequest.Kind.RESCHEDULE: _("%(name)s asked for another appointment"),
+    ChangeRequest.Kind.CANCEL: _("%(name)s asked to cancel the order"),
+}
+ASKED_AS: dict[str, Text] = {
+    ChangeRequest.Kind.RESCHEDULE: _("%(name)s asked for another appointment, as %(user)s"),
+    ChangeRequest.Kind.CANCEL: _("%(name)s asked to cancel the order, as %(user)s"),
 }
 
 
@@ -101,32 +106,33 @@ def with_wishes(
     """
     mine = [_wish(one, acting.name, now) for one, acting in asked]
     if placement is not None and placement.sent_at is not None:
-        line = TimelineLine(
-            f"{_name(placement.created_by, placement.program)} placed the order", [], "", ""
-        )
-        at = placement.sent_at
-        mine.append(TimelineGroup("placed", at, moment(at, now), [line], dict(FROM_HERE)))
+        who, at = _name(placement.created_by, placement.program), placement.sent_at
+        line = TimelineLine(gettext("%(name)s placed the order") % {"name": who}, [], "", "")
+        mine.append(_from_here("placed", at, line, now))
     return sorted((*found, *mine), key=lambda one: one.at, reverse=True)
 
 
 def _wish(asked: ChangeRequest, acting: str, now: datetime) -> TimelineGroup:
     who = _name(asked.asked_by, asked.program)
-    as_whom = f", as {acting}" if acting not in ("", who) else ""
-    text = f"{who} {ASKED[asked.kind]}{as_whom}"
+    texts = ASKED if acting in ("", who) else ASKED_AS
+    text = texts[asked.kind] % {"name": who, "user": acting}
     reason = str(asked.body.get("reason") or "")
     is_lost = asked.outcome == Outcome.SENT and now - asked.sent_at > LONGEST_CALL
     outcome = Outcome(Outcome.UNCLEAR if is_lost else asked.outcome).label
-    answer = f"{outcome}: {asked.words}" if asked.words else str(outcome)
-    line = TimelineLine(text, [f"“{reason}”"] if reason else [], "", answer)
-    return TimelineGroup(
-        f"c{asked.pk}", asked.sent_at, moment(asked.sent_at, now), [line], {"From here": None}
-    )
+    answer = said_of(outcome, asked.words) if asked.words else str(outcome)
+    quoted = gettext("“%(text)s”") % {"text": reason}
+    line = TimelineLine(text, [quoted] if reason else [], "", answer)
+    return _from_here(f"c{asked.pk}", asked.sent_at, line, now)
+
+
+def _from_here(key: str, at: datetime, line: TimelineLine, now: datetime) -> TimelineGroup:
+    return TimelineGroup(key, at, moment(at, now), [line], {gettext("From here"): None})
 
 
 def _name(account: AbstractBaseUser | None, program: str) -> str:
     """Return the name of an account or of a program, or "Somebody" for a command."""
     if account is None:
-        return program or "Somebody"
+        return program or gettext("Somebody")
     return name_of(account)
 
 
@@ -145,7 +151,7 @@ def _line(
     name = names.get(change.assignment_id or 0)
     before = _value(change.fact, change.previous, change.previous_name, people)
     after = _value(change.fact, change.new, change.new_name, people)
-    is_same = change.new == change.previous != "" or before == after != NAMELESS
+    is_same = change.new == change.previous != "" or before == after != str(NAMELESS)
     if change.fact == Fact.PHOTOGRAPHER and is_same:
         return None
     return TimelineLine(
@@ -163,10 +169,10 @@ def _value(fact: str, value: str, name: str, people: Mapping[str, str]) -> str:
     if fact in CHOICES:
         return shown(value, CHOICES[fact])
     if not (value or name):
-        return "None"
+        return pgettext("value of the timeline", "None")
     match fact:
         case Fact.PHOTOGRAPHER:
-            return name or people.get(value, NAMELESS)
+            return name or people.get(value) or str(NAMELESS)
         case Fact.APPOINTMENT:
             return local_time(datetime.fromisoformat(value))
         case Fact.ESTIMATE:

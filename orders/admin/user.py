@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column
@@ -19,16 +20,17 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import own_workspaces, within
+from crm_sync.translated import Text
 from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
 from orders.admin.user_reads import reads
 from orders.models import PlatformUser, UserList
 from orders.platform_users import user_list
 
-BY_HAND, BY_EMAIL = "chosen here", "by e-mail"
+BY_HAND, BY_EMAIL = _("chosen here"), _("by e-mail")
 
 
-def tie(user: PlatformUser) -> str:
+def tie(user: PlatformUser) -> Text:
     """Return how a user got its account, or "" if it has none and nobody chose that."""
     if user.is_tied_by_hand:
         return BY_HAND
@@ -38,13 +40,13 @@ def tie(user: PlatformUser) -> str:
 def account_cell(user: Any) -> SafeString | str:
     """Show the account, or "Nobody" if a person chose that."""
     how = tie(user)
-    return two_lines(user.account_name or "Nobody", how) if how else EMPTY
+    return two_lines(user.account_name or gettext("Nobody"), how) if how else EMPTY
 
 
 def last_seen(user: PlatformUser) -> SafeString | str:
     """Show when the user was last in the list, and whether the user is gone."""
     when = moment(user.seen_at, timezone.now())
-    return two_lines(badge("Gone", "warning"), when) if user.gone_at else when
+    return two_lines(badge(gettext("Gone"), "warning"), when) if user.gone_at else when
 
 
 @admin.register(PlatformUser)
@@ -52,8 +54,11 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     """A read-only mirror, except for the account, which is chosen here."""
 
     empty = Empty(
-        "No user of the platform is known yet",
-        "They are read from the platform as soon as a workspace is connected, and then every hour.",
+        _("No user of the platform is known yet"),
+        _(
+            "They are read from the platform as soon as a workspace is connected, and then every"
+            " hour."
+        ),
     )
     list_before_template = "orders/user_reads.html"
     change_form_template = "orders/user.html"
@@ -63,21 +68,21 @@ class PlatformUserAdmin(ReadOnlyAdmin):
         *("name", "user_reference_id", "platform_id", "email", "phone"),
         "account__username",
     )
-    search_help_text = "Name, reference, id, e-mail, phone or account"
+    search_help_text = _("Name, reference, id, e-mail, phone or account")
     ordering = ("name", "pk")
     annotations = {"account_name": F("account__username")}
 
     person = column(
-        "user",
+        _("user"),
         lambda row: two_lines(row.name or row.platform_id, row.user_reference_id),
         "name",
     )
-    reached_at = column("e-mail", lambda row: two_lines(row.email or EMPTY, row.phone), "email")
+    reached_at = column(_("e-mail"), lambda row: two_lines(row.email or EMPTY, row.phone), "email")
     speaks = column(
-        "language", lambda row: two_lines(row.language or EMPTY, row.country), "language"
+        _("language"), lambda row: two_lines(row.language or EMPTY, row.country), "language"
     )
-    account_ = column("account", account_cell, "account_name")
-    seen = column("last seen", last_seen, "seen_at")
+    account_ = column(_("account"), account_cell, "account_name")
+    seen = column(_("last seen"), last_seen, "seen_at")
 
     def pages(self) -> Iterable[OwnPage]:
         read, account = partial(read_view, self), partial(account_view, self)
@@ -101,21 +106,21 @@ class PlatformUserAdmin(ReadOnlyAdmin):
         orders = f"{list_of('orders.order')}?by={user.pk}"
         return {
             "title": str(user),
-            "badge": badge("Gone", "warning") if user.gone_at else "",
-            "orders": link(orders, "Orders of this user"),
+            "badge": badge(gettext("Gone"), "warning") if user.gone_at else "",
+            "orders": link(orders, gettext("Orders of this user")),
             "form": AccountForm(user) if self.has_act_permission(request) else None,
             "facts": [
-                ("Name", user.name or EMPTY),
-                ("Reference", user.user_reference_id or EMPTY),
-                ("Id on the platform", user.platform_id),
-                ("E-mail", user.email or EMPTY),
-                ("Phone", user.phone or EMPTY),
-                ("Language", user.language or EMPTY),
-                ("Country", user.country or EMPTY),
-                ("Workspace", user.workspace_slug),
-                ("Account here", account_cell(user)),
-                ("Last seen", exact_moment(user.seen_at, now)),
-                *([("Gone since", exact_moment(user.gone_at, now))] if user.gone_at else []),
+                (_("Name"), user.name or EMPTY),
+                (_("Reference"), user.user_reference_id or EMPTY),
+                (_("Id on the platform"), user.platform_id),
+                (_("E-mail"), user.email or EMPTY),
+                (_("Phone"), user.phone or EMPTY),
+                (_("Language"), user.language or EMPTY),
+                (_("Country"), user.country or EMPTY),
+                (_("Workspace"), user.workspace_slug),
+                (_("Account here"), account_cell(user)),
+                (_("Last seen"), exact_moment(user.seen_at, now)),
+                *([(_("Gone since"), exact_moment(user.gone_at, now))] if user.gone_at else []),
             ],
         }
 

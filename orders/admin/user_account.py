@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import page_of
@@ -21,9 +23,9 @@ class AccountForm(forms.Form):
     """The account of a user: found by e-mail, none, or chosen by a person."""
 
     account = forms.ChoiceField(
-        label="Account here",
+        label=_("Account here"),
         widget=UnfoldAdminSelectWidget,
-        help_text="Whoever is logged in with this account orders in the name of this user.",
+        help_text=_("Whoever is logged in with this account orders in the name of this user."),
     )
     seen = forms.CharField(widget=forms.HiddenInput)  # the account when the page was made
 
@@ -33,7 +35,7 @@ class AccountForm(forms.Form):
         super().__init__(*args, **kwargs)
         accounts = User.objects.filter(Q(is_active=True) | Q(platform_users=user.pk)).distinct()
         names = [(str(one.pk), _name(one)) for one in accounts.order_by("username")]
-        first = [(BY_EMAIL, "The one with the same e-mail"), (NOBODY, "Nobody")]
+        first = [(BY_EMAIL, _("The one with the same e-mail")), (NOBODY, _("Nobody"))]
         self.fields["account"].choices = [*first, *names]  # type: ignore[attr-defined]
         self.user = user
 
@@ -63,16 +65,20 @@ def account_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int) -> HttpRes
         raise Http404
     form = AccountForm(user, request.POST)
     if not form.is_valid():
-        messages.error(request, "Choose one of the accounts that there are.")
+        messages.error(request, gettext("Choose one of the accounts that there are."))
     elif not form.is_fresh() or not _write(user, form.cleaned_data["account"]):
-        text = "Somebody has changed this meanwhile. Look at it again; nothing was changed now."
-        messages.warning(request, text)
+        messages.warning(
+            request,
+            gettext(
+                "Somebody has changed this meanwhile. Look at it again; nothing was changed now."
+            ),
+        )
     else:
         mine = PlatformUser.objects.filter(pk=pk)
         name = mine.values_list("account__username", flat=True).get()
-        text = f"Account: {name or 'nobody'}."
-        admin.note(request, mine, text)
-        messages.success(request, text)
+        admin.note(request, mine, f"Account: {name or 'nobody'}.")
+        text = gettext("Account: %(name)s.") if name else gettext("Account: nobody.")
+        messages.success(request, text % {"name": name})
     return HttpResponseRedirect(page_of(user))
 
 

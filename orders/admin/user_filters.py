@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
 from crm_sync.security.access import within
@@ -15,20 +16,20 @@ MOST = 100  # languages or countries to choose from
 class GoneFilter(ConditionFilter):
     """By whether the user is still on the platform."""
 
-    title = "on the platform"
+    title = _("on the platform")
     parameter_name = "gone"
-    conditions = {"no": ("There", Q(gone_at=None)), "yes": ("Gone", ~Q(gone_at=None))}
+    conditions = {"no": (_("There"), Q(gone_at=None)), "yes": (_("Gone"), ~Q(gone_at=None))}
 
 
 class AccountFilter(ConditionFilter):
     """By the account, and by how it was chosen."""
 
-    title = "account"
+    title = _("account")
     parameter_name = "account"
     conditions = {
-        "none": ("Without an account", Q(account=None)),
-        "email": ("By e-mail", Q(account__isnull=False, is_tied_by_hand=False)),
-        "hand": ("Chosen here", Q(is_tied_by_hand=True)),
+        "none": (_("Without an account"), Q(account=None)),
+        "email": (_("By e-mail"), Q(account__isnull=False, is_tied_by_hand=False)),
+        "hand": (_("Chosen here"), Q(is_tied_by_hand=True)),
     }
 
 
@@ -44,10 +45,12 @@ class _PlatformValueFilter(ValueFilter):
 class LanguageFilter(_PlatformValueFilter):
     """By language."""
 
-    title = parameter_name = column = "language"
+    title = _("language")
+    parameter_name = column = "language"
 
 
 class CountryFilter(_PlatformValueFilter):
     """By country."""
 
-    title = parameter_name = column = "country"
+    title = _("country")
+    parameter_name = column = "country"

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db.models import Case, F, QuerySet, Value, When
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import moment
 from crm_sync.hooks import Person
@@ -60,6 +61,6 @@ def reads(person: Person, now: datetime) -> Reads:
 
 def _read(row: UserList, now: datetime) -> UserListState:
     slug = getattr(row, "slug", "")
-    due = moment(row.due_at, now) if row.due_at and row.due_at > now else "now"
+    due = moment(row.due_at, now) if row.due_at and row.due_at > now else gettext("now")
     at = moment(row.read_at, now) if row.read_at else ""
     return UserListState(slug, at, due, row.problem, row.set_aside)

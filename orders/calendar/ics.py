@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
+from crm_sync.translated import said_of
 from orders.calendar.appointments import Appointment
 from orders.models.statuses import AssignmentStatus, shown
 from properties.domain.headline import one_line
@@ -41,7 +42,8 @@ def calendar(
         event.add("dtstamp", one.set_at)
         event.add("dtstart", one.at)
         event.add("dtend", one.at + LENGTH)
-        event.add("summary", _text(f"{what(one)}: {one.title or one.reference or one.order}"))
+        of_what = one.title or one.reference or one.order
+        event.add("summary", _text(said_of(what(one), of_what)))
         if where := one_line(one.address):
             event.add("location", _text(where))
         event.add("description", _text(_description(one)))

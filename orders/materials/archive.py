@@ -6,14 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.core.files.storage import Storage
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from crm_sync.translated import said_of
 from orders.materials.file_names import cut, file_name, plain
 from orders.materials.gallery import QUALITIES
 from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile
 
 BLOCK = 256 * 1024  # bytes in memory at once
-MISSING = "NOT INCLUDED.txt"
+MISSING = _("NOT INCLUDED.txt")
 Entry = tuple[MaterialFile, str]
 
 
@@ -37,7 +40,7 @@ def contents(materials: Iterable[Material]) -> Contents:
     for one in materials:
         row = next((file for file in one.files.all() if file.role == MaterialFile.Role.FILE), None)
         if row is None or not row.name:
-            missing.append(f"{_folder(one)}{file_name(one, '')}: {_why(row)}")
+            missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", _why(row)))
             continue
         name = f"{_folder(one)}{file_name(one, row.content_type)}"
         used[name.lower()] += 1
@@ -49,18 +52,26 @@ def contents(materials: Iterable[Material]) -> Contents:
 
 
 def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
-    """Yield the bytes of the ZIP, uncompressed, since pictures and PDF files already are compact.
+    """Return the bytes of the ZIP, uncompressed, since pictures and PDF files already are compact.
 
-    The text file also names each file that is no longer in the storage.
+    The text file also names each file that is no longer in the storage. It is in the language of
+    this call: while the bytes are read, no language is chosen.
     """
+    lost = gettext("it is no longer in the storage")
+    return _bytes(found, storage, str(MISSING), [said_of(name, lost) for __, name in found.entries])
+
+
+def _bytes(
+    found: Contents, storage: Storage, text_file: str, lost: Iterable[str]
+) -> Iterator[bytes]:
     sink = _Sink()
     missing = list(found.missing)
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as whole:
-        for row, name in found.entries:
+        for (row, name), line in zip(found.entries, lost, strict=True):
             try:
                 file = storage.open(row.name)
             except OSError:
-                missing.append(f"{name}: it is no longer in the storage")
+                missing.append(line)
                 continue
             info = zipfile.ZipInfo(name, row.created_at.timetuple()[:6])
             info.file_size = row.size or 0  # decides whether ZIP64 is used
@@ -70,21 +81,21 @@ def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
                     yield sink.taken()
             yield sink.taken()
         if missing:
-            whole.writestr(MISSING, "\r\n".join(missing) + "\r\n")
+            whole.writestr(text_file, "\r\n".join(missing) + "\r\n")
     yield sink.taken()
 
 
 def _folder(material: Material) -> str:
     """Return the folder of a material: its product, and the quality of a photo."""
-    product = cut(plain(material.product.replace("_", " ").capitalize())) or "Materials"
+    product = cut(plain(material.product.replace("_", " ").capitalize())) or gettext("Materials")
     quality = QUALITIES.get(material.visual_type, "") if material.product in PHOTO_PRODUCTS else ""
     return f"{product}/{quality}/" if quality else f"{product}/"
 
 
 def _why(row: MaterialFile | None) -> str:
     if row is None:
-        return "it is at the platform alone"
-    return row.problem or "it is not downloaded yet"
+        return gettext("it is at the platform alone")
+    return row.problem or gettext("it is not downloaded yet")
 
 
 class _Sink:

@@ -2,6 +2,8 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 
 class CalendarFeed(models.Model):
@@ -22,8 +24,8 @@ class CalendarFeed(models.Model):
     created_at = models.DateTimeField(help_text="When the address was made, or renewed")
 
     class Meta:
-        verbose_name = "calendar address"
-        verbose_name_plural = "calendar addresses"
+        verbose_name = _("calendar address")
+        verbose_name_plural = _("calendar addresses")
 
     def __str__(self) -> str:
-        return f"calendar address of {self.person}"
+        return gettext("calendar address of %(name)s") % {"name": self.person}

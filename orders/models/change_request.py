@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from orders.models.order import Order
 
@@ -22,11 +23,11 @@ class ChangeRequest(models.Model):
     class Outcome(models.TextChoices):
         """The outcome of the call."""
 
-        SENT = "SENT", "Sent, no answer yet"
-        DONE = "DONE", "Done"
-        REFUSED = "REFUSED", "Refused by the platform"
-        NOT_DONE = "NOT_DONE", "Not done"
-        UNCLEAR = "UNCLEAR", "It is not known whether it was done"
+        SENT = "SENT", _("Sent, no answer yet")
+        DONE = "DONE", _("Done")
+        REFUSED = "REFUSED", _("Refused by the platform")
+        NOT_DONE = "NOT_DONE", _("Not done")
+        UNCLEAR = "UNCLEAR", _("It is not known whether it was done")
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="change_requests")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
@@ -16,8 +17,8 @@ class MaterialFile(DueModel):
     """
 
     class Role(models.TextChoices):
-        FILE = "FILE", "file"
-        THUMBNAIL = "THUMBNAIL", "thumbnail"
+        FILE = "FILE", _("file")
+        THUMBNAIL = "THUMBNAIL", _("thumbnail")
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     material = models.ForeignKey(Material, on_delete=models.PROTECT, related_name="files")
@@ -34,6 +35,8 @@ class MaterialFile(DueModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        verbose_name = _("material file")
+        verbose_name_plural = _("material files")
         constraints = [
             models.UniqueConstraint(
                 fields=["material", "role"], name="one_file_of_a_material_in_each_role"

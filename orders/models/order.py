@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
@@ -85,7 +86,7 @@ class Order(MirroredModel):
         ]
 
     def __str__(self) -> str:
-        return f"order {self.platform_id}"
+        return gettext("order %(order)s") % {"order": self.platform_id}
 
     @property
     def who(self) -> Who:

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, no_half_lease
@@ -75,7 +76,7 @@ class PersonSettings(DueModel):
         ]
 
     def __str__(self) -> str:
-        return f"settings of person {self.person_id}"
+        return gettext("settings of person %(key)s") % {"key": self.person_id}
 
     @property
     def kinds(self) -> list[News]:

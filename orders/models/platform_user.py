@@ -6,9 +6,11 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, no_half_lease
 from crm_sync.models.problem import ProblemField
+from crm_sync.translated import Text
 
 
 def acting(platform_id: str, reference: str) -> dict[str, str]:
@@ -52,8 +54,8 @@ class PlatformUser(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        verbose_name = "platform user"
-        verbose_name_plural = "platform users"
+        verbose_name = _("platform user")
+        verbose_name_plural = _("platform users")
         constraints = [
             models.UniqueConstraint(fields=["workspace", "platform_id"], name="one_user_per_id"),
             models.CheckConstraint(
@@ -78,6 +80,12 @@ class PlatformUser(models.Model):
         return acting(self.platform_id, self.user_reference_id)
 
 
+NOTED: dict[str, Text] = {
+    "gone": _("%(user)s, gone"),
+    "not known here": _("%(user)s, not known here"),
+}
+
+
 @dataclass(frozen=True)
 class Who:
     """A user of the platform, as shown to people.
@@ -85,7 +93,7 @@ class Who:
     Attributes:
         key: the reference, or the id if there is none; "" for nobody.
         name: "" if it is unknown.
-        note: "gone", "not known here" or "".
+        note: "gone", "not known here" or "", a key of `NOTED`.
         pk: of its `PlatformUser`, if there is one.
     """
 
@@ -96,7 +104,7 @@ class Who:
 
     def __str__(self) -> str:
         text = f"{self.name} ({self.key})" if self.name else self.key
-        return f"{text}, {self.note}" if self.note else text
+        return NOTED[self.note] % {"user": text} if self.note else text
 
     @classmethod
     def of(cls, user: PlatformUser | None, platform_id: str, reference: str = "") -> "Who":

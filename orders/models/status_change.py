@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from orders.models.assignment import Assignment
 from orders.models.news import News
@@ -19,20 +20,20 @@ class StatusChange(models.Model):
     class Fact(models.TextChoices):
         """The kind of fact that changed."""
 
-        ORDER_STATUS = "ORDER_STATUS", "Order status"
-        ASSIGNMENT_STATUS = "ASSIGNMENT_STATUS", "Assignment status"
-        APPOINTMENT = "APPOINTMENT", "Appointment"
-        ESTIMATE = "ESTIMATE", "Estimated delivery"
-        ACTION = "ACTION", "Action required"
-        PHOTOGRAPHER = "PHOTOGRAPHER", "Photographer"
-        MATERIALS = "MATERIALS", "Materials"
+        ORDER_STATUS = "ORDER_STATUS", _("Order status")
+        ASSIGNMENT_STATUS = "ASSIGNMENT_STATUS", _("Assignment status")
+        APPOINTMENT = "APPOINTMENT", _("Appointment")
+        ESTIMATE = "ESTIMATE", _("Estimated delivery")
+        ACTION = "ACTION", _("Action required")
+        PHOTOGRAPHER = "PHOTOGRAPHER", _("Photographer")
+        MATERIALS = "MATERIALS", _("Materials")
 
     class Source(models.TextChoices):
         """The way in which we learned of the fact."""
 
-        CALLBACK = "CALLBACK", "Callback"
-        READ = "READ", "Read from the platform"
-        LOCAL = "LOCAL", "Answer to our own request"
+        CALLBACK = "CALLBACK", _("Callback")
+        READ = "READ", _("Read from the platform")
+        LOCAL = "LOCAL", _("Answer to our own request")
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="changes")
     assignment = models.ForeignKey(

@@ -67,7 +67,7 @@ def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home
     Material.objects.update(url="")
     box.calls.clear()
     chosen = {"action": "try_again", "_selected_action": row.pk}
-    assert "reads 1 lists again" in boss.post(LIST, chosen, follow=True).content.decode()
+    assert "reads 1 list again" in boss.post(LIST, chosen, follow=True).content.decode()
     ready = MaterialSet.objects.get()
     assert ready.due_at is not None
     assert turn.take(hooks.queue("materials"), ready.workspace_id, seconds=20.0).counts == {

@@ -1,5 +1,6 @@
 /* The pictures of a gallery, one by one: by keyboard, by swipe or by button. Without this script a
-   tile leads to its picture alone. The tiles are looked up at each step, since a page may move. */
+   tile leads to its picture alone. The tiles are looked up at each step, since a page may move.
+   The texts stand at the gallery, in the language of the page. */
 (() => {
     "use strict";
 
@@ -18,6 +19,7 @@
     }
 
     function build() {
+        const said = gallery.dataset;
         image = make("img", { className: "og-image", alt: "" });
         caption = make("strong", { className: "og-caption" });
         place = make("span", { className: "cs-subtle" });
@@ -27,7 +29,7 @@
             isLarge = !isLarge;
             show(0);
         });
-        close = make("button", { type: "button", className: "cs-quiet", textContent: "Close" });
+        close = make("button", { type: "button", className: "cs-quiet", textContent: said.textClose });
         close.addEventListener("click", () => box.close());
         const step = (by, text, label) => {
             const one = make("button", { type: "button", className: "cs-quiet og-step", textContent: text });
@@ -35,15 +37,15 @@
             one.addEventListener("click", () => show(by));
             return one;
         };
-        const said = make("p", { className: "og-said" }, caption, place);
-        said.setAttribute("role", "status");
+        const status = make("p", { className: "og-said" }, caption, place);
+        status.setAttribute("role", "status");
         box = make(
             "dialog",
             { className: "og-viewer" },
-            make("header", {}, said, make("div", { className: "cs-buttons" }, links, quality, close)),
-            make("div", { className: "og-stage" }, step(-1, "‹", "Picture before"), image, step(1, "›", "Next picture")),
+            make("header", {}, status, make("div", { className: "cs-buttons" }, links, quality, close)),
+            make("div", { className: "og-stage" }, step(-1, "‹", said.textBefore), image, step(1, "›", said.textNext)),
         );
-        box.setAttribute("aria-label", "Pictures");
+        box.setAttribute("aria-label", said.textPictures);
         box.addEventListener("pointerdown", (event) => (touch = event.pointerType === "mouse" ? null : event.clientX));
         box.addEventListener("pointerup", (event) => {
             if (touch === null || touch === undefined) return;
@@ -62,15 +64,16 @@
         const tile = all[now];
         if (!tile) return box.close();
         const { view, large } = tile.dataset;
+        const said = gallery.dataset;
         current = key(tile);
         image.src = isLarge && large ? large : view;
         image.alt = caption.textContent = tile.querySelector(".og-name").textContent;
-        place.textContent = `${now + 1} of ${all.length}`;
+        place.textContent = said.textPlace.replace("{number}", now + 1).replace("{count}", all.length);
         quality.hidden = !large;
-        quality.textContent = isLarge ? "Show WEB" : "Show HD";
+        quality.textContent = isLarge ? said.textWeb : said.textHd;
         if (links.contains(document.activeElement)) close.focus(); // it is replaced now
         const save = tile.closest("li").querySelectorAll(".og-versions > span");
-        links.replaceChildren("Save", ...[...save].map((one) => one.cloneNode(true)));
+        links.replaceChildren(said.textSave, ...[...save].map((one) => one.cloneNode(true)));
         if (all[now + 1]) new Image().src = all[now + 1].dataset.view;
     }
 
@@ -84,8 +87,8 @@
         const tile = event.target.closest?.("a[data-view]");
         if (!tile || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        if (!box) build();
         gallery = tile.closest("[data-gallery]");
+        if (!box) build();
         current = key(tile);
         show(0);
         box.showModal();
