@@ -95,12 +95,12 @@ def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]
         *instructions_in_words(placement),
         (
             gettext("Ordered together"),
-            placement.group and link(_group_page(placement), gettext("All of them")),
+            placement.group and link(_group_page(placement), pgettext("placement", "All of them")),
         ),
         (gettext("Workspace"), placement.workspace_slug),
         (pgettext("placement", "Number"), str(placement.pk)),
         (gettext("Session"), placement.session_id),
-        (gettext("Begun"), exact_moment(placement.created_at, now)),
+        (pgettext("placement", "Begun"), exact_moment(placement.created_at, now)),
         (gettext("Begun by"), placement.beginner or placement.program),
         (
             gettext("Confirmed"),
