@@ -269,8 +269,8 @@ class PropertyAction:
     """An action on chosen properties, in their list and on the page of one property."""
 
     name: str  # unique among the actions of the list
-    label: str  # on the page of one property
-    label_of_many: str  # in the list
+    label: Text  # on the page of one property
+    label_of_many: Text  # in the list
     permission: str
     # Called only by POST, with the chosen rows.
     run: Callable[[HttpRequest, QuerySet[Any]], HttpResponse]

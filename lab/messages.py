@@ -34,6 +34,59 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
 PACKAGES = ("config", "crm_sync", "orders", "properties")
 LANGUAGES = ("de", "fr", "it")
+# What our pages show of django-celery-beat, which has no Italian.
+SCHEDULES: tuple[str | tuple[str, str], ...] = (
+    *("periodic task", "periodic tasks", "Periodic Tasks", "interval", "intervals"),
+    *("crontab", "crontabs", "every {}", "every {} {}"),
+    *("Days", "Hours", "Minutes", "Seconds", "Microseconds"),
+    *("Day", "Hour", "Minute", "Second", "Microsecond"),
+    *("Name", "Short Description For This Task", "Task (registered)", "Task (custom)"),
+    *("Enabled", "Set to False to disable the schedule", "Description"),
+    "Detailed description about the details of this Periodic Task",
+    "Interval Schedule",
+    "Interval Schedule to run the task on.  Set only one schedule type, leave the others null.",
+    "Crontab Schedule",
+    "Crontab Schedule to run the task on.  Set only one schedule type, leave the others null.",
+    *("Start Datetime", "Datetime when the schedule should begin triggering the task to run"),
+    "Last Run Datetime",
+    "Datetime that the schedule last triggered the task to run. Reset to None if enabled is set to"
+    " False.",
+    *("One-off Task", "If True, the schedule will only run the task a single time"),
+    "Positional Arguments",
+    'JSON encoded positional arguments (Example: ["arg1", "arg2"])',
+    "Keyword Arguments",
+    'JSON encoded keyword arguments (Example: {"argument": "value"})',
+    "Expires Datetime",
+    "Datetime after which the schedule will no longer trigger the task to run",
+    "Expires timedelta with seconds",
+    "Timedelta with seconds which the schedule will no longer trigger the task to run",
+    *("Queue Override", "Queue defined in CELERY_TASK_QUEUES. Leave None for default queuing."),
+    "Priority",
+    "Priority Number between 0 and 255. Supported by: RabbitMQ, Redis (priority reversed, 0 is"
+    " highest).",
+    "Number of Periods",
+    "Number of interval periods to wait before running the task again",
+    *("Interval Period", "The type of period between task runs (Example: days)"),
+    *("Minute(s)", 'Cron Minutes to Run. Use "*" for "all". (Example: "0,30")'),
+    *("Hour(s)", 'Cron Hours to Run. Use "*" for "all". (Example: "8,20")'),
+    "Day(s) Of The Month",
+    'Cron Days Of The Month to Run. Use "*" for "all". (Example: "1,15")',
+    "Month(s) Of The Year",
+    'Cron Months (1-12) Of The Year to Run. Use "*" for "all". (Example: "1,12")',
+    "Day(s) Of The Week",
+    'Cron Days Of The Week to Run. Use "*" for "all", Sunday is 0 or 7, Monday is 1. (Example:'
+    ' "0,5")',
+    *("Cron Timezone", "Timezone to Run the Cron Schedule on. Default is UTC."),
+    *("Enable selected tasks", "Disable selected tasks", "Run selected tasks"),
+    "Toggle activity of selected tasks",
+    ("{0} task was successfully enabled", "{0} tasks were successfully enabled"),
+    ("{0} task was successfully disabled", "{0} tasks were successfully disabled"),
+    ("{0} task was successfully toggled", "{0} tasks were successfully toggled"),
+    *("{0} task{1} {2} successfully run", "was,were"),
+    *("Need name of task", "Unable to parse JSON: %s"),
+    "Only one can be set, in expires and expire_seconds",
+    *("True", "False", "Select value", "Date"),  # of unfold, in its own cells and inputs
+)
 # Django names them so: lazily, for what a module makes while it is loaded.
 KEYWORDS = DEFAULT_KEYWORDS | {
     f"{name}_lazy": DEFAULT_KEYWORDS[name] for name in ("gettext", "ngettext", "pgettext")
@@ -97,6 +150,8 @@ def found() -> Iterator[Found]:
         yield name, "config/templates/unfold", None
     for text_of_others in LIBRARIES:
         yield text_of_others, "config/settings.py", None
+    for text_of_beat in SCHEDULES:
+        yield text_of_beat, "crm_sync/admin/schedules.py", None
     for context, names in (
         (FIELD, {english(field.name) for field in FIELDS.values()}),
         (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),

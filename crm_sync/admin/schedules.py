@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from cron_descriptor import FormatException, MissingFieldException, Options, WrongArgumentException
+from cron_descriptor import get_description as described
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 from django_celery_beat.admin import CrontabScheduleAdmin as BeatCrontabScheduleAdmin
 from django_celery_beat.admin import PeriodicTaskAdmin as BeatPeriodicTaskAdmin
 from django_celery_beat.admin import PeriodicTaskForm, TaskSelectWidget
@@ -16,9 +21,26 @@ from django_celery_beat.models import (
 )
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from crm_sync.admin.ui.cells import EMPTY
+from crm_sync.admin.ui.columns import column
+
+LOCALES = {"de": "de_DE", "fr": "fr_FR", "it": "it_IT"}  # of cron_descriptor, by language
 
 for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(_model)
+
+
+def in_words(row: CrontabSchedule) -> str:
+    """Return the times of a crontab in the language of the reader."""
+    options = Options()
+    options.locale_code = LOCALES.get((get_language() or "")[:2], "en_US")
+    options.use_24hour_time_format = True
+    parts = (row.minute, row.hour, row.day_of_month, row.month_of_year, row.day_of_week)
+    try:
+        text = described(" ".join(part.replace(" ", "") for part in parts), options)
+    except (FormatException, MissingFieldException, WrongArgumentException):
+        return str(row)
+    return f"{text} {row.timezone}"
 
 
 class TaskSelect(UnfoldAdminSelectWidget, TaskSelectWidget):  # type: ignore[misc]
@@ -33,6 +55,15 @@ class ScheduleForm(PeriodicTaskForm):  # type: ignore[misc]
         for name, widget in (("task", UnfoldAdminTextInputWidget()), ("regtask", TaskSelect())):
             if name in self.fields:
                 self.fields[name].widget = widget
+        if "crontab" in self.fields:
+            self.fields["crontab"].label_from_instance = in_words
+
+    def validate_unique(self) -> None:
+        """Require one schedule. The model says it in English only."""
+        if bool(self.instance.interval) == bool(self.instance.crontab):
+            self.add_error(None, forms.ValidationError(_("Choose an interval or a crontab.")))
+        else:
+            super().validate_unique()
 
 
 @admin.register(PeriodicTask)
@@ -40,20 +71,29 @@ class PeriodicTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc
     """The periodic tasks. The edits of an operator are kept."""
 
     form = ScheduleForm
-    list_display = ("name", "enabled", "scheduler", "last_run_at")
+    change_form_template = None  # theirs adds the crontab in English
+    list_display = ("name", "enabled", "scheduler_", "last_run_at")
     list_filter = ()
     date_hierarchy = None
     fieldsets = (
         (None, {"fields": ("name", "regtask", "task", "enabled", "description")}),
-        ("Schedule", {"fields": ("interval", "crontab", "start_time", "last_run_at", "one_off")}),
-        ("Arguments", {"fields": ("args", "kwargs"), "classes": ("collapse",)}),
         (
-            "Execution",
+            _("Schedule"),
+            {"fields": ("interval", "crontab", "start_time", "last_run_at", "one_off")},
+        ),
+        (_("Arguments"), {"fields": ("args", "kwargs"), "classes": ("collapse",)}),
+        (
+            _("Execution"),
             {
                 "fields": ("expires", "expire_seconds", "queue", "priority"),
                 "classes": ("collapse",),
             },
         ),
+    )
+
+    scheduler_ = column(
+        _("schedule"),
+        lambda row: in_words(row.crontab) if row.crontab else row.interval or EMPTY,
     )
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
@@ -71,3 +111,8 @@ class CrontabScheduleAdmin(BeatCrontabScheduleAdmin, ModelAdmin):  # type: ignor
     """Schedules at set times."""
 
     inlines = ()
+    list_display = ("__str__", "times")
+    fields = ("times", "minute", "hour", "day_of_month", "month_of_year", "day_of_week", "timezone")
+    readonly_fields = ("times",)
+
+    times = column(_("times"), in_words)

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
@@ -44,12 +45,12 @@ class Placement(DueModel):
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        verbose_name="property",
+        verbose_name=_("property"),
     )
-    object_reference_id = models.CharField("reference", max_length=255)
+    object_reference_id = models.CharField(_("reference"), max_length=255)
     property_platform_id = models.CharField(max_length=255, blank=True, default="")
     # "" if neither the platform's list nor its session has shown the id for the reference.
-    user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
+    user_platform_id = models.CharField(_("user"), max_length=255, blank=True, default="")
     user_reference_id = models.CharField(max_length=255, blank=True, default="")
     user = named_user("placements")
     # The choices that the session offers, as last read (A31, A32).
@@ -159,4 +160,5 @@ class Placement(DueModel):
         return acting(self.user_platform_id, self.user_reference_id)
 
     def __str__(self) -> str:
-        return f"placement {self.pk} of {self.object_reference_id}"
+        text = gettext("placement %(key)s of %(property)s")
+        return text % {"key": self.pk, "property": self.object_reference_id}

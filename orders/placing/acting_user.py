@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
@@ -108,13 +109,20 @@ def _without_id(workspace: Workspace, name: str, items: Sequence[Item]) -> Platf
             columns = user_mirror.read_item(item)[1]
             return PlatformUser(workspace=workspace, **columns)
     gone = _known(workspace, name)
-    lacks = f"{gone} is gone from the platform" if gone else f"no user {name!r} on the platform"
-    raise NoSuchChoice(f"{lacks}; {_offer(items)}")
+    if gone and items:
+        text = gettext("%(user)s is gone from the platform; there is: %(names)s")
+    elif gone:
+        text = gettext("%(user)s is gone from the platform; the workspace has no users")
+    elif items:
+        text = gettext("no user %(user)s on the platform; there is: %(names)s")
+    else:
+        text = gettext("no user %(user)s on the platform; the workspace has no users")
+    raise NoSuchChoice(text % {"user": gone or repr(name), "names": _names(items)})
 
 
-def _offer(items: Sequence[Item]) -> str:
-    if not items:
-        return "the workspace has no users"
-    names = [str(item.get("userReferenceId") or item.get("id")) for item in items[:SHOWN]]
-    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
-    return f"there is: {', '.join(names)}{more}"
+def _names(items: Sequence[Item]) -> str:
+    listed = [str(item.get("userReferenceId") or item.get("id")) for item in items[:SHOWN]]
+    names, more = ", ".join(listed), len(items) - SHOWN
+    if more <= 0:
+        return names
+    return gettext("%(names)s and %(count)s more") % {"names": names, "count": more}

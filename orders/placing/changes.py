@@ -13,6 +13,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import due
 from crm_sync.platform.errors import (
@@ -26,6 +28,7 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.problems import explain
 from crm_sync.platform.responses import Answer
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.translated import Text
 from crm_sync.webhook import schedule
 from orders.mirror.order_detail import known, observe
 from orders.mirror.updates import ask_for
@@ -48,10 +51,16 @@ WORDS = 2000  # characters of an answer that are stored
 # any more.
 SHOWN_AFTER = LATE_EFFECT + DEADLINE
 NOT_CANCELLED = frozenset({OrderStatus.PLACED, OrderStatus.IN_PROGRESS, OrderStatus.COMPLETED})
+SENT_BEFORE: dict[str, Text] = {
+    Outcome.SENT: _("This was sent before: sent, no answer yet."),
+    Outcome.DONE: _("This was sent before: done."),
+    Outcome.NOT_DONE: _("This was sent before: not done."),
+    Outcome.UNCLEAR: _("This was sent before: it is not known whether it was done."),
+}
 # What a caller does who repeats a token.
-ADVICE: dict[tuple[str, str], str] = {
-    (Kind.CANCEL, Outcome.UNCLEAR): "The order is read again: repeat the call in some minutes.",
-    (Kind.RESCHEDULE, Outcome.UNCLEAR): (
+ADVICE: dict[tuple[str, str], Text] = {
+    (Kind.CANCEL, Outcome.UNCLEAR): _("The order is read again: repeat the call in some minutes."),
+    (Kind.RESCHEDULE, Outcome.UNCLEAR): _(
         "The order does not show it for certain: read the order, and use another key to send it"
         " again."
     ),
@@ -148,7 +157,13 @@ def _check_assignment(order: Order, assignment: str | None) -> None:
     ids = list(known_ids.values_list("platform_id", flat=True))
     # If we know no assignment yet, the platform decides.
     if assignment is not None and ids and assignment not in ids:
-        raise NoSuchChoice(f"{order} has no assignment {assignment!r}; there is: {', '.join(ids)}")
+        text = gettext("order %(order)s has no assignment %(assignment)s; there is: %(names)s")
+        named = {
+            "order": order.platform_id,
+            "assignment": repr(assignment),
+            "names": ", ".join(ids),
+        }
+        raise NoSuchChoice(text % named)
 
 
 def _remember(
@@ -175,7 +190,7 @@ def _remember(
             token=token or uuid4(), defaults=columns
         )
         if request.body != body:
-            raise KeyReused("this was sent before, with another content")
+            raise KeyReused(gettext("this was sent before, with another content"))
         again = columns | {"outcome": Outcome.SENT, "words": "", "ended_at": None}
         undone = ChangeRequest.objects.filter(pk=request.pk, outcome=Outcome.NOT_DONE)
         if not is_first and undone.update(**again) != 1:
@@ -215,10 +230,10 @@ def _sent_before(request: ChangeRequest) -> AlreadySent:
     """Return the error for a repeated token, with the outcome and what to do."""
     request.refresh_from_db(fields=["outcome", "words"])  # another caller may have sent it again
     if request.outcome == Outcome.REFUSED:
-        text = "The platform refused this before, and it was not sent again"
-        return RefusedBefore(f"{text}: {request.words}")
-    text = f"This was sent before: {request.get_outcome_display().lower()}."
-    return AlreadySent(f"{text} {ADVICE.get((request.kind, request.outcome), '')}".rstrip())
+        text = gettext("The platform refused this before, and it was not sent again: %(words)s")
+        return RefusedBefore(text % {"words": request.words})
+    advice = ADVICE.get((request.kind, request.outcome), "")
+    return AlreadySent(f"{SENT_BEFORE[request.outcome]} {advice}".rstrip())
 
 
 def _due_by(order: Order, at: datetime) -> None:
@@ -239,8 +254,9 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
             raise
         _end(request, Outcome.UNCLEAR, error)
         ask_for(order, now=now)
-        why = explain(error).sentence
-        raise OutcomeUnknown(f"It is not known whether {order} was changed. {why}") from error
+        text = gettext("It is not known whether order %(order)s was changed.")
+        unknown = text % {"order": order.platform_id}
+        raise OutcomeUnknown(f"{unknown} {explain(error).sentence}") from error
     except (RejectedError, NotFoundError) as error:
         is_refused = isinstance(error, RejectedError)
         _end(request, Outcome.REFUSED if is_refused else Outcome.NOT_DONE, error)

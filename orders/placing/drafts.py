@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils import translation
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError, problem_of
@@ -132,6 +134,11 @@ def load(placement: Placement, *, now: datetime) -> None:
 
     Without a user, or before the property is on the platform, there is nothing to read.
     """
+    with translation.override(settings.LANGUAGE_CODE):  # `problem` is in the program's language
+        _load(placement, now=now)
+
+
+def _load(placement: Placement, *, now: datetime) -> None:
     try:
         if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
             _save(placement, problem="")

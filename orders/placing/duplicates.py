@@ -7,14 +7,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from crm_sync.translated import day_in_words
+from crm_sync.translated import Text, day_in_words
 from orders.models import Order, Placement
 from orders.models.placement import ON_THEIR_WAY
 from orders.models.statuses import ORDER_TERMINAL
 from orders.placing.session_offer import name_of
 
 Name = tuple[str, object]  # a column that names a property, and its value
+# By whether it is an order, and whether products are known that both have.
+TOLD: dict[tuple[bool, bool], Text] = {
+    (True, True): _(
+        "%(property)s has an open order with the same product: %(order)s (%(products)s)"
+    ),
+    (True, False): _("%(property)s has an open order whose products are not known yet: %(order)s"),
+    (False, True): _(
+        "%(property)s has an order on its way with the same product: %(order)s (%(products)s)"
+    ),
+    (False, False): _(
+        "%(property)s has an order on its way whose products are not known yet: %(order)s"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +53,23 @@ class AlreadyOrdered:
 
     def told(self, name: Callable[[str], str] = str, zone: tzinfo = UTC) -> str:
         """Return the warning. `name` turns the value of a product into its name."""
-        what = "an open order" if isinstance(self.subject, Order) else "an order on its way"
-        same = "with the same product" if self.products else "whose products are not known yet"
-        when = f" of {day_in_words(self.at.astimezone(zone))}" if self.at else ""
-        names = f" ({', '.join(name(one) for one in self.products)})" if self.products else ""
-        return f"{self.reference} has {what} {same}: {self._name}{when}{names}"
+        named = {
+            "property": self.reference,
+            "order": self._named(zone),
+            "products": ", ".join(name(one) for one in self.products),
+        }
+        is_open, is_same = isinstance(self.subject, Order), bool(self.products)
+        return TOLD[is_open, is_same] % named
 
-    @property
-    def _name(self) -> str:
+    def _named(self, zone: tzinfo) -> str:
+        day = day_in_words(self.at.astimezone(zone)) if self.at else ""
         if isinstance(self.subject, Order):
-            return str(self.subject)
-        return f"placement {self.subject.pk} ({self.subject.get_state_display()})"
+            text = gettext("order %(number)s of %(day)s") if day else gettext("order %(number)s")
+            return text % {"number": self.subject.platform_id, "day": day}
+        named = {"number": self.subject.pk, "state": self.subject.get_state_display(), "day": day}
+        if day:
+            return gettext("placement %(number)s (%(state)s) of %(day)s") % named
+        return gettext("placement %(number)s (%(state)s)") % named
 
 
 def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered]]:

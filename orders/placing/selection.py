@@ -14,7 +14,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
+from django.utils.translation import gettext
 
+from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
 from orders.models import PlacementState as State
@@ -65,9 +67,11 @@ def begin(properties: QuerySet[Property], *, account: User, now: datetime) -> Pl
     """
     count = properties.order_by().count()
     if not 0 < count <= MOST:
-        raise NoSuchChoice(f"choose at most {MOST:,} properties at once, not {count:,}")
+        text = gettext("choose at most %(most)s properties at once, not %(count)s")
+        raise NoSuchChoice(text % {"most": number(MOST), "count": number(count)})
     if properties.order_by().values("workspace").distinct().count() > 1:
-        raise NoSuchChoice("choose properties of one workspace: each has users of its own")
+        text = gettext("choose properties of one workspace: each has users of its own")
+        raise NoSuchChoice(text)
     drafts.forget_old(account, now=now)
     columns = ("object_reference_id", "platform_id", "workspace")
     rows = list(properties.order_by().only(*columns))

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import plain
 from orders.models import Placement
@@ -13,7 +17,7 @@ from orders.placing.failures import NoSuchChoice
 
 PARTS = ("billing", "organization", "delivery")  # the parts of the instructions (A32)
 
-NO_PRICE = "price unknown"  # "no price" would read as free
+NO_PRICE = _("price unknown")  # "no price" would read as free
 
 Document = dict[str, Any]
 
@@ -166,8 +170,9 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        rounded = f"{self.amount:,.4f}"
-        shown = rounded[:-2] + rounded[-2:].rstrip("0")
+        rounded = f"{self.amount:.4f}"
+        digits = rounded[:-2] + rounded[-2:].rstrip("0")
+        shown = number_format(digits, force_grouping=True)
         return f"{shown} {self.currency}".rstrip()
 
 
@@ -187,8 +192,11 @@ class Total:
     def __str__(self) -> str:
         shown = " + ".join(str(one) for one in self.moneys)
         if not self.unpriced:
-            return shown or NO_PRICE
-        return f"{shown} + {self.unpriced} without a price" if shown else NO_PRICE
+            return shown or str(NO_PRICE)
+        if not shown:
+            return str(NO_PRICE)
+        text = gettext("%(sum)s + %(count)s without a price")
+        return text % {"sum": shown, "count": self.unpriced}
 
     @property
     def moneys(self) -> list[Money]:

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.platform.responses import Answer
@@ -214,16 +215,19 @@ def check_order(placement: Placement, order_id: str) -> None:
         with placement.workspace.calling(deadline=READ_DEADLINE) as client:
             answer = client.get_order(order_id)
     except (NotFoundError, RejectedError) as error:
-        raise NoSuchChoice(
-            f"the platform has no order {order_id!r}: look up its id there, or say that it was not"
+        text = gettext(
+            "the platform has no order %(order)s: look up its id there, or say that it was not"
             " placed"
-        ) from error
+        )
+        raise NoSuchChoice(text % {"order": repr(order_id)}) from error
     named = Order(workspace_id=placement.workspace_id, platform_id=order_id)
     if other := _other_property(placement, readable(named, answer)):
-        raise NoSuchChoice(
-            f"order {order_id} is one of property {other}, not of {placement.object_reference_id}:"
-            " look on the platform for the order of this property"
+        text = gettext(
+            "order %(order)s is one of property %(other)s, not of %(property)s: look on the"
+            " platform for the order of this property"
         )
+        mine = placement.object_reference_id
+        raise NoSuchChoice(text % {"order": order_id, "other": other, "property": mine})
 
 
 def _other_property(placement: Placement, document: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import (
     UnfoldAdminIntegerFieldWidget,
@@ -13,6 +15,7 @@ from crm_sync.admin.ui.base import (
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.text import capitalized
+from crm_sync.translated import Text
 from orders.admin.cells import worded
 from orders.admin.user_field import user_field
 from orders.models import Placement, PlatformUser
@@ -23,6 +26,11 @@ from orders.placing.session_offer import NO_PRICE, PARTS, Document, labels, pric
 
 MOST_OF_ONE = 100
 QUANTITY = "quantity-"
+PART_NAMES: dict[str, Text] = {
+    "billing": _("Billing"),
+    "organization": _("Organization"),
+    "delivery": _("Delivery"),
+}
 
 
 class ChoiceForm(forms.Form):
@@ -61,7 +69,7 @@ class ChoiceForm(forms.Form):
         options = labels(placement.options.get(part))
         if options:
             self.fields[part] = forms.ChoiceField(
-                label=part.capitalize(),
+                label=PART_NAMES[part],
                 choices=[(key, label or key) for key, label in options.items()],
                 initial=placement.instructions.get(part),
                 widget=UnfoldAdminSelectWidget,
@@ -74,9 +82,8 @@ class ChoiceForm(forms.Form):
         except NoSuchChoice as error:
             raise ValidationError(capitalized(str(error))) from error
         except SyncError as error:
-            text = (
-                f"The users of the platform cannot be read now. {explain(error, is_repeated=False)}"
-            )
+            unread = gettext("The users of the platform cannot be read now.")
+            text = f"{unread} {explain(error, is_repeated=False)}"
             raise ValidationError(text) from error
 
     def clean(self) -> dict[str, Any]:
@@ -85,7 +92,7 @@ class ChoiceForm(forms.Form):
         has_products = any(name.startswith(QUANTITY) for name in self.fields)
         is_strict = has_products and not self.may_be_empty
         if is_strict and not self.errors and not any(self.quantities(cleaned).values()):
-            raise ValidationError("Choose at least one product.")
+            raise ValidationError(gettext("Choose at least one product."))
         return cleaned
 
     @staticmethod

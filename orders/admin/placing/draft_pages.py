@@ -4,6 +4,7 @@ Each step is saved. *Place this order* is a POST to `review_view`. It confirms t
 (`orders.placing.confirmation`), and a worker sends it (`orders.placing.dispatch`).
 """
 
+import json
 from typing import Any, cast
 
 from django.contrib import messages
@@ -14,6 +15,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import get_format
+from django.utils.text import get_text_list
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
@@ -28,12 +33,13 @@ from orders.models import Placement
 from orders.placing import confirmation, drafts, selection
 from orders.placing.acting_user import is_tied
 from orders.placing.failures import ChangedMeanwhile
-from orders.placing.session_offer import total
+from orders.placing.session_offer import NO_PRICE, total
 from properties.models import Property
 
 ADD = "orders.add_placement"
 LOAD, LAST_TIME = "load", "last_time"  # steps of the form, besides those that save the choices
 LATER = "later"
+CHANGED = _("It is not as you have seen it any more: look at it again.")
 State = Placement.State
 
 
@@ -118,8 +124,13 @@ def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
 
 def _left(request: HttpRequest, placement: Placement) -> str:
     """Say what was saved, and return the address to which *Go on later* leads."""
-    text = "What you chose is saved, and nothing was ordered."
-    messages.success(request, f"{text} Go on from Your drafts on the overview.")
+    messages.success(
+        request,
+        gettext(
+            "What you chose is saved, and nothing was ordered. Go on from Your drafts on the"
+            " overview."
+        ),
+    )
     return _back(placement)
 
 
@@ -135,10 +146,10 @@ def _take_step_or_warn(request: HttpRequest, placement: Placement, form: ChoiceF
     try:
         _take_step(request, placement, form)
     except ChangedMeanwhile:
-        messages.warning(request, "This was changed in another window: look at it again.")
+        messages.warning(request, gettext("This was changed in another window: look at it again."))
     except IntegrityError:
-        text = f"You have begun another order for {placement.object_reference_id}: go on there."
-        messages.warning(request, text)
+        text = gettext("You have begun another order for %(property)s: go on there.")
+        messages.warning(request, text % {"property": placement.object_reference_id})
     else:
         return True
     return False
@@ -168,6 +179,7 @@ def _choosing(request: HttpRequest, placement: Placement) -> dict[str, Any]:
     before = drafts.last_time(placement.workspace_id, account)
     tie = "orders.change_platformuser"
     has_tie, may_tie = is_tied(placement.workspace_id, account), account.has_perm(tie)
+    asked = [] if has_tie or may_tie else whom_to_ask(tie, placement.workspace_id)
     return {
         "properties": 1 if placement.group is None else selection.members(placement.group).count(),
         "waits": is_new and not placement.problem,
@@ -175,9 +187,22 @@ def _choosing(request: HttpRequest, placement: Placement) -> dict[str, Any]:
         "is_pushed_now": is_pushed_now(property_),
         "last_time": before and ordered(before),
         "sum": total(placement.products) if placement.products else "",
+        "sum_texts": json.dumps(_sum_texts()),
         "is_tied": has_tie,
         "may_tie": may_tie,
-        "whom_to_ask": [] if has_tie or may_tie else whom_to_ask(tie, placement.workspace_id),
+        "whom_to_ask": get_text_list(asked),
+    }
+
+
+def _sum_texts() -> dict[str, str]:
+    """Return what `placing.js` needs to show the sum as the review does."""
+    return {
+        "nothing": gettext("nothing chosen yet"),
+        "unknown": str(NO_PRICE),
+        "unpriced": gettext("%(sum)s + %(count)s without a price"),
+        "several": gettext("%(one)s each, about %(all)s for %(count)s"),
+        "group": get_format("THOUSAND_SEPARATOR"),
+        "decimal": get_format("DECIMAL_SEPARATOR"),
     }
 
 
@@ -206,7 +231,7 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
         account=account_of(request),
         now=timezone.now(),
     ):
-        messages.warning(request, "It is not as you have seen it any more: look at it again.")
+        messages.warning(request, CHANGED)
         return
     note(request, Placement.objects.filter(pk=placement.pk), "Confirmed: to be ordered.")
 
@@ -217,9 +242,9 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and placement.created_by_id == request.user.pk:
         if confirmation.take_back(Placement.objects.filter(pk=placement.pk)):
             note(request, Placement.objects.filter(pk=placement.pk), "Taken back.")
-            messages.success(request, "Nothing was ordered.")
+            messages.success(request, gettext("Nothing was ordered."))
         else:
-            messages.warning(request, "It is too late: it was sent already.")
+            messages.warning(request, gettext("It is too late: it was sent already."))
         placement.refresh_from_db()
     return HttpResponseRedirect(step_page(placement))
 
@@ -241,7 +266,7 @@ def _shared(placement: Placement) -> dict[str, Any]:
     property_ = placement.real_estate_property
     name = placement.object_reference_id or placement.property_platform_id
     return {
-        "title": f"Order for {name}",
+        "title": gettext("Order for %(property)s") % {"property": name},
         "placement": placement,
         "name": name,
         "property": link(page_of(property_), name),

@@ -12,6 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, list_of, page_at, page_of
@@ -20,7 +22,8 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyAction
 from crm_sync.security.access import within
 from crm_sync.text import capitalized, whole
-from orders.admin.cells import ordered, placement_badge
+from crm_sync.translated import Text, number
+from orders.admin.cells import ordered, placement_badge, who_fact
 from orders.admin.placing import draft_pages
 from orders.admin.placing.review import instructions_in_words, warned
 from orders.models import Placement
@@ -34,11 +37,11 @@ from properties.models import Property
 State = Placement.State
 ON_A_PAGE = 50
 WIDE = ("offered", "options")  # columns that no row shows
-SUMS = {
-    "was ordered": (State.PLACED,),
-    "is being placed": TO_BE_SENT,
-    "is uncertain": (State.UNCERTAIN,),
-}
+SUMS: tuple[tuple[Text, tuple[str, ...]], ...] = (
+    (_("Sum of what was ordered"), (State.PLACED,)),
+    (_("Sum of what is being placed"), TO_BE_SENT),
+    (_("Sum of what is uncertain"), (State.UNCERTAIN,)),
+)
 
 
 def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
@@ -55,7 +58,7 @@ def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
 
 
-ORDER = PropertyAction("order", "Order…", "Order for these…", draft_pages.ADD, order)
+ORDER = PropertyAction("order", _("Order…"), _("Order for these…"), draft_pages.ADD, order)
 
 
 def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
@@ -70,7 +73,7 @@ def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResp
         return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
     if draft_pages.may_act(lead, request.user) and not selection.is_chosen(lead):
         return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
-    context = _context(request, group, lead) | {"title": "Orders for chosen properties"}
+    context = _context(request, group, lead) | {"title": gettext("Orders for chosen properties")}
     return page(admin, request, "orders/group.html", context)
 
 
@@ -92,18 +95,20 @@ def _act(request: HttpRequest, group: UUID) -> None:
     if step == "place":
         account, seen = draft_pages.account_of(request), request.POST.get("seen", "")
         if not selection.confirm(group, seen=seen, account=account, now=timezone.now()):
-            messages.warning(request, "It is not as you have seen it any more: look at it again.")
+            messages.warning(request, draft_pages.CHANGED)
             return
         confirmed = selection.members(group).exclude(state__in=OPEN_STATES)
         note(request, confirmed, "Confirmed: to be ordered.")
     elif step == "take_back":
         count = confirmation.take_back(selection.members(group).order_by())
-        messages.success(request, f"Taken back, and not ordered: {count}.")
+        text = gettext("Taken back, and not ordered: %(count)s.")
+        messages.success(request, text % {"count": number(count)})
     elif out == "warned":
         to_review = _to_review(group)
         found = already_ordered(to_review)
         keys = [one.pk for one, some in zip(to_review, found, strict=True) if some]
-        messages.success(request, f"Left out: {selection.leave_out(group, keys)}.")
+        count = selection.leave_out(group, keys)
+        messages.success(request, gettext("Left out: %(count)s.") % {"count": number(count)})
     elif (key := whole(out)) is not None:
         selection.leave_out(group, [key])
         lead = selection.members(group).first()
@@ -128,7 +133,10 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     return {
         "lead": lead,
         "counts": counts,
-        "sums": [*([("is to be placed", cost)] if to_review else []), *_sums(group)],
+        "sums": [
+            *([(gettext("Sum of what is to be placed"), cost)] if to_review else []),
+            *_sums(group),
+        ],
         "button": _button(counts.to_review, cost),
         "seen": selection.fingerprint(group),
         "warned": len(warnings),
@@ -138,19 +146,19 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
         "may_act": may_act,
         "may_change": draft_pages.is_open_for(lead, request.user),
         "choices": [
-            ("Products", ordered(lead)),
-            ("Ordered by", str(lead.who)),
+            (gettext("Products"), ordered(lead)),
+            (gettext("Ordered by"), who_fact(lead.who)),
             *instructions_in_words(lead),
         ],
     }
 
 
-def _sums(group: UUID) -> list[tuple[str, Total]]:
+def _sums(group: UUID) -> list[tuple[Text, Total]]:
     """Return the sum of what was ordered, and apart of what may become an order. One query."""
     confirmed = selection.members(group).exclude(state__in=(*OPEN_STATES, State.FAILED))
     rows = list(confirmed.only("state", "products"))
-    found = {name: [one for one in rows if one.state in some] for name, some in SUMS.items()}
-    return [(name, _cost(some)) for name, some in found.items() if some]
+    found = [(name, [one for one in rows if one.state in some]) for name, some in SUMS]
+    return [(name, _cost(some)) for name, some in found if some]
 
 
 def _cost(placements: Iterable[Placement]) -> Total:
@@ -158,8 +166,13 @@ def _cost(placements: Iterable[Placement]) -> Total:
 
 
 def _button(count: int, cost: Total) -> str:
-    orders = "1 order" if count == 1 else f"{count:,} orders"
-    return f"Place {orders} for {cost}" if cost.amounts else f"Place {orders}"
+    if cost.amounts:
+        text = ngettext(
+            "Place %(count)s order for %(cost)s", "Place %(count)s orders for %(cost)s", count
+        )
+    else:
+        text = ngettext("Place %(count)s order", "Place %(count)s orders", count)
+    return text % {"count": number(count), "cost": cost}
 
 
 def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[str, Any]:
@@ -174,7 +187,7 @@ def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[st
         "order": link(page_at("orders.order", row.order_id), row.order_name)
         if row.order_id
         else "",
-        "placement": link(page_of(row), "Details"),
+        "placement": link(page_of(row), gettext("Details")),
         "problem": row.problem,
         "warnings": warnings,
         "has_remarks": bool(row.order_id or row.problem or warnings),

@@ -9,6 +9,8 @@ from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui import own_password
@@ -21,6 +23,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.translated import number
 from orders.admin.cells import ordered, placement_badge, who_lines
 from orders.admin.order_filters import OrderedByFilter
 from orders.admin.placing import draft_pages, group_page
@@ -30,10 +33,18 @@ from orders.models import Placement
 from orders.placing import settlement
 from orders.placing.failures import NoSuchChoice
 
-NOT_PLACED = (
-    "You found no order on the platform for: {names}. It can be ordered again then, and is ordered"
-    " twice if the first order exists after all. Nobody can take this back."
+NOT_PLACED = _(
+    "You found no order on the platform for: %(names)s. It can be ordered again then, and is"
+    " ordered twice if the first order exists after all. Nobody can take this back."
 )
+
+
+class PlacementStateFilter(ChoicesDropdownFilter):
+    """By state, with the name of the column in the language of the reader."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = _("state")
 
 
 @admin.register(Placement)
@@ -41,9 +52,11 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     """An order is sent at most once, so nothing here sends it again."""
 
     empty = Empty(
-        "Nothing was ordered from here yet",
-        "Choose Order… on a property. Each order that is placed from this side leaves a line here,"
-        " with every step it took.",
+        _("Nothing was ordered from here yet"),
+        _(
+            "Choose Order… on a property. Each order that is placed from this side leaves a line"
+            " here, with every step it took."
+        ),
     )
     change_form_template = "orders/placement.html"
 
@@ -51,12 +64,12 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         css = {"all": ("orders/placing.css",)}
 
     list_display = ("name", "state_", "what", "who", "order_", "sent", "why")
-    list_filter = (("state", ChoicesDropdownFilter), OrderedByFilter, WorkspaceFilter)
+    list_filter = (("state", PlacementStateFilter), OrderedByFilter, WorkspaceFilter)
     search_fields = (
         *("object_reference_id", "order__platform_id"),
         *("user_reference_id", "user__user_reference_id", "user__name"),
     )
-    search_help_text = "Reference, order or who ordered"
+    search_help_text = _("Reference, order or who ordered")
     ordering = ("-created_at", "-pk")
     annotations = {
         "order_name": F("order__platform_id"),
@@ -69,15 +82,15 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         """Load the users who ordered with one query for any number of rows."""
         return super().get_queryset(request).prefetch_related("user")
 
-    name = column("reference", lambda row: row.object_reference_id, "object_reference_id")
-    state_ = column("state", placement_badge, "state")
-    what = column("ordered", lambda row: shortened(ordered(row), 60))
-    who = column("ordered by", lambda row: who_lines(row.who), "user__name")
-    order_ = column("order", lambda row: row.order_name or EMPTY, "order_name")
-    sent = moment_column("sent", "sent_at")
-    why = column("problem", lambda row: shortened(explain(row.problem).sentence, 70))
+    name = column(_("reference"), lambda row: row.object_reference_id, "object_reference_id")
+    state_ = column(_("state"), placement_badge, "state")
+    what = column(_("ordered"), lambda row: shortened(ordered(row), 60))
+    who = column(_("ordered by"), lambda row: who_lines(row.who), "user__name")
+    order_ = column(_("order"), lambda row: row.order_name or EMPTY, "order_name")
+    sent = moment_column(_("sent"), "sent_at")
+    why = column(_("problem"), lambda row: shortened(explain(row.problem).sentence, 70))
 
-    @action(description="It was not placed…", permissions=["act"])
+    @action(description=_("It was not placed…"), permissions=["act"])
     def not_placed(
         self, request: HttpRequest, queryset: QuerySet[Placement]
     ) -> HttpResponse | None:
@@ -85,21 +98,22 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         uncertain = queryset.filter(state=Placement.State.UNCERTAIN)
         rows = list(uncertain)
         if not rows:
-            messages.warning(request, "Nothing here is uncertain.")
+            messages.warning(request, gettext("Nothing here is uncertain."))
             return None
         if "confirmed" not in request.POST:
             return own_password.ask_first(
                 self,
                 request,
-                title="It was not placed",
-                text=NOT_PLACED.format(names=", ".join(one.object_reference_id for one in rows)),
+                title=gettext("It was not placed"),
+                text=NOT_PLACED % {"names": ", ".join(one.object_reference_id for one in rows)},
                 back=page_of(rows[0]) if len(rows) == 1 else "",
                 needs_password=False,
             )
         self.note(request, uncertain, "Settled: it was not placed.")
         now = timezone.now()
         count = sum(settlement.decide(one, order_id=None, now=now) for one in rows)
-        messages.success(request, f"Settled as not placed: {count}.")
+        text = gettext("Settled as not placed: %(count)s.")
+        messages.success(request, text % {"count": number(count)})
         return None
 
     def pages(self) -> Iterable[OwnPage]:
@@ -131,19 +145,23 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         try:
             is_settled = settlement.decide(placement, order_id=order_id, now=timezone.now())
         except NoSuchChoice as error:
-            messages.error(request, f"Nothing was settled: {error}.")
+            text = gettext("Nothing was settled: %(reason)s.")
+            messages.error(request, text % {"reason": error})
         except SyncError as error:
+            text = gettext("Order %(order)s could not be looked up, so nothing was settled.")
             why = explain(error, is_repeated=False)
-            text = f"Order {order_id} could not be looked up, so nothing was settled. {why}"
-            messages.error(request, text)
+            messages.error(request, f"{text % {'order': order_id}} {why}")
         else:
             if not is_settled:
-                text = f"It is not uncertain any more, or order {order_id} belongs to another one."
-                messages.warning(request, text)
+                text = gettext(
+                    "It is not uncertain any more, or order %(order)s belongs to another one."
+                )
+                messages.warning(request, text % {"order": order_id})
                 return
             mine = Placement.objects.filter(pk=placement.pk)
             self.note(request, mine, f"Settled: order {order_id}.")
-            messages.success(request, f"Settled: it became order {order_id}.")
+            text = gettext("Settled: it became order %(order)s.")
+            messages.success(request, text % {"order": order_id})
 
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return the part of the page that reloads itself, for people who may view it (S17)."""

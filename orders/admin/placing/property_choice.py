@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
@@ -41,9 +42,10 @@ class StartForm(forms.Form):
 
     property = forms.ModelChoiceField(
         Property.objects.none(),
+        label=_("Property"),
         widget=PropertyWidget,
-        help_text="Search by address, reference, title, name or phone.",
-        error_messages={"required": "Choose a property."},
+        help_text=_("Search by address, reference, title, name or phone."),
+        error_messages={"required": _("Choose a property.")},
     )
 
     def __init__(self, *args: Any, person: Person, **kwargs: Any) -> None:
@@ -74,7 +76,7 @@ def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     form = StartForm(request.POST if request.method == "POST" else None, person=request.user)
     if request.method == "POST" and form.is_valid():
         return draft_pages.begin(request, form.cleaned_data["property"])
-    context = {"title": "Order", "form": form, "form_media": form.media}
+    context = {"title": gettext("Order"), "form": form, "form_media": form.media}
     return page(admin, request, "orders/start.html", context)
 
 

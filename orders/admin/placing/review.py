@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import link, page_of
 from orders.admin.cells import who_fact, worded
-from orders.admin.placing.choice_form import product_name
+from orders.admin.placing.choice_form import PART_NAMES, product_name
 from orders.models import Placement
 from orders.placing.duplicates import AlreadyOrdered, already_ordered
 from orders.placing.session_offer import (
@@ -24,12 +25,14 @@ from orders.placing.session_offer import (
 
 def review(placement: Placement) -> dict[str, Any]:
     """Return what the template needs to show the order before it is placed."""
-    cost = total(placement.products)
+    cost, button = total(placement.products), gettext("Place this order")
+    if cost.amounts:
+        button = gettext("Place this order for %(cost)s") % {"cost": cost}
     return {
         "facts": _facts(placement),
         "lines": lines(placement),
         "sum": cost,
-        "button": f"Place this order for {cost}" if cost.amounts else "Place this order",
+        "button": button,
         "warnings": [warned(one) for one in already_ordered([placement])[0]],
         "calls": calls(placement),
     }
@@ -61,14 +64,17 @@ def lines(placement: Placement) -> list[dict[str, Any]]:
 def warned(found: AlreadyOrdered) -> tuple[str, Any]:
     """Return a warning in words, and a link to the order or placement that it names."""
     zone = timezone.get_current_timezone()
-    return found.told(worded, zone), link(page_of(found.subject), "Look at it")
+    return found.told(worded, zone), link(page_of(found.subject), gettext("Look at it"))
 
 
 def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:
     """Return each part of the instructions with the label of the chosen option."""
     chosen = placement.instructions
     return [
-        (part.capitalize(), labels(placement.options.get(part)).get(chosen[part]) or chosen[part])
+        (
+            str(PART_NAMES[part]),
+            labels(placement.options.get(part)).get(chosen[part]) or chosen[part],
+        )
         for part in PARTS
         if part in chosen
     ]
@@ -76,8 +82,11 @@ def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:
 
 def _facts(placement: Placement) -> list[tuple[str, object]]:
     return [
-        ("Property", link(page_of(placement.real_estate_property), placement.object_reference_id)),
-        ("Ordered by", who_fact(placement.who)),
+        (
+            gettext("Property"),
+            link(page_of(placement.real_estate_property), placement.object_reference_id),
+        ),
+        (gettext("Ordered by"), who_fact(placement.who)),
         *instructions_in_words(placement),
     ]
 

@@ -2,15 +2,22 @@
 (() => {
   "use strict";
   const PARTS = 10000; // of one unit of money: sums of whole numbers are exact
-  const shown = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+  const format = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
-  const cost = (sums, times, unpriced) => {
-    const texts = [...sums.keys()].sort().map((currency) => `${shown.format((sums.get(currency) * times) / PARTS)} ${currency}`.trim());
-    if (unpriced && texts.length) texts.push(`${unpriced * times} without a price`);
-    return texts.join(" + ") || (unpriced ? "price unknown" : "");
+  const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+
+  // With the separators of the server, which writes the other prices.
+  const shown = (amount, texts) => format.formatToParts(amount).map(({ type, value }) => texts[type] ?? value).join("");
+
+  const cost = (sums, times, unpriced, texts) => {
+    const amounts = [...sums.keys()].sort().map((currency) => `${shown((sums.get(currency) * times) / PARTS, texts)} ${currency}`.trim());
+    const sum = amounts.join(" + ");
+    if (!unpriced) return sum;
+    return sum ? filled(texts.unpriced, { sum, count: unpriced * times }) : texts.unknown;
   };
 
   const sum = (table, output) => {
+    const texts = JSON.parse(output.dataset.texts);
     const sums = new Map();
     let unpriced = 0;
     for (const row of table.querySelectorAll("tr[data-currency]")) {
@@ -25,11 +32,11 @@
       sums.set(currency, (sums.get(currency) || 0) + amount);
     }
     const properties = Number(output.dataset.properties);
-    const one = cost(sums, 1, unpriced);
-    if (!one) output.textContent = "nothing chosen yet";
+    const one = cost(sums, 1, unpriced, texts);
+    if (!one) output.textContent = texts.nothing;
     else if (properties < 2 || !sums.size) output.textContent = one;
     // The others may have other prices: only the review knows them.
-    else output.textContent = `${one} each, about ${cost(sums, properties, unpriced)} for ${properties}`;
+    else output.textContent = filled(texts.several, { one, all: cost(sums, properties, unpriced, texts), count: properties });
   };
 
   const start = () => {
