@@ -455,7 +455,6 @@ def test_the_request_to_read_the_users_is_answered_in_the_language(reader, users
 
 # --- inviting people ---
 INVITE, ACCOUNTS = "/admin/auth/user/invite/", "/admin/auth/user/"
-LASTS = "days"  # how long a link works
 
 
 @pytest.fixture(params=["dummy", "locmem"])
@@ -474,7 +473,7 @@ def test_each_text_of_an_invitation_is_translated(reader, users, mails):
     typed = {"name": "1", "email": "1@2.ch", "group": agents}
     spaces = [users[0].workspace_id]
     free = PlatformUser.objects.create(workspace=make_workspace("4"), platform_id="9")
-    own = (*roles(), LASTS, "1@2.ch")
+    own = (*roles(), "1@2.ch")
     assert left(reader.get(INVITE), *own) == []
     for posted in (
         {},
@@ -490,7 +489,7 @@ def test_an_address_with_an_account_is_refused_in_the_language(reader, main):
     User.objects.update(email="1@2.ch")
     shown = reader.post(INVITE, {"name": "1", "email": "1@2.ch"})
     assert "email" in shown.context["form"].errors
-    assert left(shown, *roles(), LASTS, "1@2.ch") == []
+    assert left(shown, *roles(), "1@2.ch") == []
 
 
 def test_the_link_of_an_invitation_is_handed_over_in_the_language(reader, users, mails):
@@ -498,7 +497,7 @@ def test_the_link_of_an_invitation_is_handed_over_in_the_language(reader, users,
     shown = reader.post(INVITE, typed)
     assert User.objects.filter(email="1@2.ch").exists()
     if mails == "dummy":
-        assert left(shown, LASTS, "1@2.ch") == []
+        assert left(shown, "1@2.ch") == []
     else:
         text = str(next(iter(reader.get(ACCOUNTS).context["messages"])))
         assert text.startswith("⟦")
@@ -513,14 +512,14 @@ def test_a_link_that_is_sent_again_is_translated(reader, mails, monkeypatch):
     assert asked.context["text"].startswith("⟦")
     monkeypatch.setattr("crm_sync.security.login.is_confirmed", lambda *_: True)
     shown = reader.post(ACCOUNTS, posted)  # the account has no address
-    assert left(shown, LASTS) == []
+    assert left(shown) == []
     User.objects.update(is_staff=True, email="1@2.ch")
 
     def fails(_: User) -> None:
         raise OSError
 
     monkeypatch.setattr("crm_sync.security.password_links.invite", fails)
-    assert left(reader.post(ACCOUNTS, posted), LASTS, "1@2.ch", "OSError") == []
+    assert left(reader.post(ACCOUNTS, posted), "1@2.ch", "OSError") == []
 
 
 # --- what hangs on it ---
