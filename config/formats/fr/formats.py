@@ -1,7 +1,7 @@
 """The formats of our pages in French: a 24-hour clock, and the time zone."""
 
-DATE_FORMAT = "D j M Y"
+DATE_FORMAT = "D j N Y"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "D j M Y, H:i:s T"
+DATETIME_FORMAT = "D j N Y, H:i:s T"
 SHORT_DATE_FORMAT = DATE_FORMAT
-SHORT_DATETIME_FORMAT = "D j M Y, H:i T"
+SHORT_DATETIME_FORMAT = "D j N Y, H:i T"
