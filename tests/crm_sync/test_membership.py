@@ -76,7 +76,7 @@ def test_the_page_of_a_user_chooses_the_workspaces(boss, main, agent):
     assert boss.post(page, posted).status_code == 302
     assert sorted(agent.workspaces.values_list("slug", flat=True)) == ["main", "other"]
     assert boss.get(page).context["adminform"].form.initial["workspaces"] == [main.pk, other.pk]
-    assert "workspaces" in LogEntry.objects.get().get_change_message()
+    assert "Workspaces" in LogEntry.objects.get().get_change_message()
     assert boss.post(page, posted | {"workspaces": [other.pk]}).status_code == 302
     assert list(agent.workspaces.values_list("slug", flat=True)) == ["other"]
 

@@ -115,7 +115,7 @@ def test_a_language_is_known_as_people_and_programs_write_it(agent, workspace, c
     [
         ("", "Orders: 1 was cancelled", "What happened since "),
         ("de-ch", "Aufträge: 1 wurde storniert", "Was seit "),
-        ("fr", "Commandes : 1 a été annulée", "Ce qui "),
+        ("fr", "Commandes\u00a0: 1 a été annulée", "Ce qui "),
     ],
 )
 def test_a_mail_is_in_the_language_of_who_gets_it(workspace, language, subject, line):

@@ -306,7 +306,7 @@ def test_go_on_later_saves_nothing_that_is_wrong_or_was_changed_in_another_windo
     agent.text(agent.later(choose, **PHOTO_AND_PLAN))  # shows what was saved, once
     before = Placement.objects.values().get()
     page = agent.client.post(choose, typed | {"quantity-11": "1"}, follow=True).content.decode()
-    assert ("changed in another window" in page, "is saved" in page) == (True, False)
+    assert ("changed in another window" in page, "What you chose is saved" in page) == (True, False)
     page = agent.client.post(choose, typed).content.decode()
     assert "Choose at least one product." in page  # by now it can be reviewed
     assert Placement.objects.values().get() == before

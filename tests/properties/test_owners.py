@@ -180,7 +180,9 @@ def test_ours_is_not_set_back_for_ever_but_a_person_is_asked(box, row, drain_all
     row.refresh_from_db()
     assert state_of(row) == SyncState.CONFLICT
     (text,) = row.problem["CONFLICT"].values()
-    assert text.startswith("The platform changed it again after ours was put back several times")
+    assert text["say"].startswith(
+        "The platform changed it again after ours was put back several times"
+    )
 
 
 def test_a_property_of_the_platform_that_is_new_here_is_adopted_also_where_we_own_a_field(

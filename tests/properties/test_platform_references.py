@@ -13,6 +13,7 @@ from properties.models import Conflict, Property
 from properties.pull.walk import pull
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
+from tests.problems import as_texts
 from tests.properties.form_page import opened, post
 from tests.properties.test_full_feed_guard import EXAMPLES
 from tests.properties.test_pull import put
@@ -208,4 +209,4 @@ def test_a_reference_that_another_row_has_stays_there_and_a_person_is_told(box, 
     assert rows[first].object_reference_id == "P-1"
     assert rows[second].object_reference_id == "P-2"
     assert list(rows[second].problem) == ["DUPLICATE"]
-    assert "P-1" in rows[second].problem["DUPLICATE"]["objectReferenceId"]
+    assert "P-1" in as_texts(rows[second].problem)["DUPLICATE"]["objectReferenceId"]

@@ -29,6 +29,7 @@ from properties.push.plan import (
     with_columns,
 )
 from sandbox.state.property_update import merge as patched
+from tests.problems import as_texts
 from tests.properties.test_merge_laws import few, laws
 
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -261,7 +262,7 @@ def test_a_value_that_reads_back_different_waits_for_a_person():
     sent = with_columns(before, first.columns)
     last = settle(sent, THERE | {"title": "HOUSE"}, first)
     text = 'The platform took "House" and reads back "HOUSE"'
-    assert last.columns["problem"] == {"DIFFERS": {"title": text}}
+    assert as_texts(last.columns["problem"]) == {"DIFFERS": {"title": text}}
     assert last.columns["due_at"] is None
 
 
