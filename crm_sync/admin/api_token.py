@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -33,6 +33,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import note, offer_workspaces
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
+from crm_sync.sentence import sentence
 from crm_sync.translated import Text, number
 
 USUAL_LIFE = timedelta(days=365)
@@ -188,7 +189,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
                 now=timezone.now(),
             )
             rows = ApiToken.objects.filter(pk=row.pk)
-            text = f"Created with {', '.join(row.scopes)}."
+            text = sentence("Created with %(scopes)s.", scopes=row.scopes)
             note(request, rows, text, ADDITION)
             copy_it = gettext(
                 "Copy it into the settings of the program, which sends it with each call as"
@@ -208,7 +209,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         """Revoke the tokens (POST only)."""
         rows = ApiToken.objects.filter(pk__in=[row.pk for row in queryset], revoked_at=None)
-        self.note(request, rows, gettext_noop("Revoked."))
+        self.note(request, rows, sentence("Revoked."))
         count = tokens.revoke(rows, now=timezone.now())
         if count:
             text = gettext("Revoked: %(count)s. Their programs are refused from now on.")

@@ -22,6 +22,7 @@ from crm_sync.admin.ui.qr_code import qr_code
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
+from crm_sync.sentence import sentence
 from crm_sync.translated import Text, day_in_words
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
@@ -196,7 +197,7 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
     @action(description=_("Revoke"), permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[CalendarFeed]) -> None:
         """Revoke the chosen addresses (POST only)."""
-        self.note(request, queryset, "Revoked.")
+        self.note(request, queryset, sentence("Revoked."))
         count = queryset.count()
         CalendarFeed.objects.filter(pk__in=[row.pk for row in queryset]).delete()
         messages.success(request, _("Revoked: %(count)s.") % {"count": count})

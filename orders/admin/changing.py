@@ -20,6 +20,7 @@ from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import Text
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
@@ -41,6 +42,7 @@ class OrderAction:
         body: reads the users of the platform and returns the body of the request.
         send: sends it, once.
         title: the name of the call, in English.
+        noted: what the history of the order says of it.
         means: explains the consequences to the person who decides.
     """
 
@@ -48,6 +50,7 @@ class OrderAction:
     body: Callable[..., dict[str, Any]]
     send: Callable[..., Order]
     title: str
+    noted: Sentence
     heading: Text
     link: Text
     button: Text
@@ -61,6 +64,7 @@ CHANGES: dict[str, OrderAction] = {
         changes.reschedule_body,
         changes.reschedule,
         "Reschedule",
+        sentence("Reschedule: sent."),
         _("Reschedule order %(order)s"),
         _("Reschedule…"),
         _("Ask for another appointment"),
@@ -71,6 +75,7 @@ CHANGES: dict[str, OrderAction] = {
         changes.cancel_body,
         changes.cancel,
         "Cancel",
+        sentence("Cancel: sent."),
         _("Cancel order %(order)s"),
         _("Cancel the order…"),
         _("Cancel the order"),
@@ -217,7 +222,7 @@ def _send(
     else:
         if done is None:
             return None
-        admin.note(request, Order.objects.filter(pk=order.pk), f"{change.title}: sent.")
+        admin.note(request, Order.objects.filter(pk=order.pk), change.noted)
         messages.success(request, _success(done, change))
     return HttpResponseRedirect(page_of(order))
 

@@ -21,6 +21,7 @@ from django.utils.translation import gettext
 from crm_sync.admin.ui.cells import page_at
 from crm_sync.admin.ui.scope import note
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from orders.materials import archive, file_requests
 from orders.materials.download import storage
 from orders.materials.file_names import file_name
@@ -51,7 +52,11 @@ def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
     is_saved = "save" in request.GET or not FILE_TYPES[row.content_type].opens
     if "save" in request.GET:
         orders = Order.objects.filter(pk=row.material.material_set.order_id or 0)
-        note(request, orders, f"Saved {file_name(row.material, row.content_type)}.")
+        note(
+            request,
+            orders,
+            sentence("Saved %(file)s.", file=file_name(row.material, row.content_type)),
+        )
     response = FileResponse(
         file,
         as_attachment=is_saved,
@@ -72,7 +77,11 @@ def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
     if not found.entries:
         raise Http404("no file of this order is stored")
     count = len(found.entries)
-    note(request, Order.objects.filter(pk=order.pk), f"Saved all files as ZIP: {count}.")
+    note(
+        request,
+        Order.objects.filter(pk=order.pk),
+        sentence("Saved all files as ZIP: %(count)s.", count=count),
+    )
     name = f"order-{order.platform_id}.zip"
     headers = {
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),
@@ -89,7 +98,11 @@ def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     """
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
     file_requests.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
-    admin.note(request, Order.objects.filter(pk=order.pk), "Asked for the files of the materials.")
+    admin.note(
+        request,
+        Order.objects.filter(pk=order.pk),
+        sentence("Asked for the files of the materials."),
+    )
     messages.success(
         request, gettext("A worker reads the lists and downloads what is not here yet.")
     )

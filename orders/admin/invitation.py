@@ -30,6 +30,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace
 from crm_sync.security import access, login, password_links
+from crm_sync.sentence import sentence
 from orders.models import PlatformUser
 from orders.platform_users import user_mirror
 
@@ -171,7 +172,12 @@ class InvitingUserAdmin(UserAdmin):
         if request.method == "POST" and form.is_valid():
             person, is_tied = form.save()
             rows = User.objects.filter(pk=person.pk)
-            note(request, rows, f"Invited as {form.cleaned_data['group']}.", ADDITION)
+            note(
+                request,
+                rows,
+                sentence("Invited as %(group)s.", group=str(form.cleaned_data["group"])),
+                ADDITION,
+            )
             if not is_tied:
                 text = _("Somebody has changed the user of the platform meanwhile: tie it there.")
                 messages.warning(request, text)
@@ -194,7 +200,11 @@ class InvitingUserAdmin(UserAdmin):
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
             text = gettext("The link works once. The present password works until then.")
             return own_password.ask_first(self, request, title=gettext("Send a link"), text=text)
-        note(request, User.objects.filter(pk=chosen[0].pk), "Sent a link to set the password.")
+        note(
+            request,
+            User.objects.filter(pk=chosen[0].pk),
+            sentence("Sent a link to set the password."),
+        )
         return self._hand_over(request, chosen[0])
 
     def _hand_over(self, request: HttpRequest, person: User) -> HttpResponse:

@@ -15,6 +15,7 @@ from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, shorten
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.sentence import sentence
 from crm_sync.translated import Text, number
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
@@ -96,7 +97,7 @@ class MaterialFileAdmin(ReadOnlyAdmin):
     @action(description=_("Try again"), permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[MaterialFile]) -> None:
         """Have the lists of these files read again and the missing files downloaded (POST only)."""
-        self.note(request, queryset, "Asked for it to be downloaded again.")
+        self.note(request, queryset, sentence("Asked for it to be downloaded again."))
         count = file_requests.try_again(queryset, now=timezone.now())
         text = ngettext(
             "A worker reads %(count)s list again, then downloads what is missing.",

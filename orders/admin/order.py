@@ -22,6 +22,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.translated import day_in_words
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, assignment_names, order_badge, who_lines
@@ -176,7 +177,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             mine = chosen.filter(workspace_id=workspace_id)
             poller.ask(mine, unit_of_work.ORDERS, workspace_id, now=now)
         expectations.read_again(Order.objects.filter(pk__in=chosen.values("pk")), now=now)
-        self.note(request, chosen, "Asked for a read from the platform.")
+        self.note(request, chosen, sentence("Asked for a read from the platform."))
         say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 
     def pages(self) -> Iterable[OwnPage]:

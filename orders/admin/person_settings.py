@@ -27,6 +27,7 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
+from crm_sync.sentence import sentence
 from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
 from orders.models import PersonSettings
@@ -164,7 +165,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:
         """Make mails due now that could not be sent (POST only)."""
         failed = queryset.order_by().exclude(problem="").filter(due_at__isnull=False)
-        self.note(request, failed, "Asked for the mail.")
+        self.note(request, failed, sentence("Asked for the mail."))
         count = failed.update(due_at=timezone.now())
         text = ngettext(
             "%(count)s mail is tried again now.", "%(count)s mails are tried again now.", count

@@ -20,6 +20,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import own_workspaces, within
+from crm_sync.sentence import sentence
 from crm_sync.translated import Text
 from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
@@ -131,7 +132,7 @@ def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     mine = own_workspaces(request.user)
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
-    admin.note(request, mine, "Asked for its users.")
+    admin.note(request, mine, sentence("Asked for its users."))
     at_once = _("A worker reads the users from the platform now: %(count)s.")
     say_when(request, within(request.user, UserList.objects.all()), now=now, at_once=at_once)
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import page_of
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.sentence import sentence
 from orders.models import PlatformUser
 from orders.platform_users import user_mirror
 
@@ -76,7 +77,10 @@ def account_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int) -> HttpRes
     else:
         mine = PlatformUser.objects.filter(pk=pk)
         name = mine.values_list("account__username", flat=True).get()
-        admin.note(request, mine, f"Account: {name or 'nobody'}.")
+        account = (
+            sentence("Account: %(name)s.", name=name) if name else sentence("Account: nobody.")
+        )
+        admin.note(request, mine, account)
         text = gettext("Account: %(name)s.") if name else gettext("Account: nobody.")
         messages.success(request, text % {"name": name})
     return HttpResponseRedirect(page_of(user))

@@ -242,8 +242,8 @@ class _Running:
                 return False
             if job.requested_by_id:
                 rows = Property.objects.filter(pk=row.pk)
-                text = f"Removed by {job}: it was never sent."
-                LogEntry.objects.log_actions(job.requested_by_id, rows, DELETION, text)
+                text = sentence("Removed by undo %(id)s: it was never sent.", id=str(job.pk))
+                LogEntry.objects.log_actions(job.requested_by_id, rows, DELETION, text.dumped)
             Property.objects.filter(pk=row.pk).delete()
             self._counts["removed"] += 1
             self._removed.extend([str(row)] if len(self._removed) < LISTED else [])

@@ -5,12 +5,13 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.sentence import sentence
 from crm_sync.translated import number
 
 apps.get_app_config("axes").verbose_name = _("Failed logins")
@@ -44,6 +45,6 @@ class LoginFailureAdmin(ReadOnlyAdmin):
     @action(description=_("Unlock"), permissions=["act"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
         """Delete the failures, so that these people can log in again (POST only)."""
-        self.note(request, queryset, gettext_noop("Unlocked."))
+        self.note(request, queryset, sentence("Unlocked."))
         count, __ = queryset.order_by().delete()
         messages.success(request, gettext("Unlocked: %(count)s.") % {"count": number(count)})

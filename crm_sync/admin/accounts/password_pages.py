@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils.text import get_text_list
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
@@ -22,6 +22,7 @@ from crm_sync.mail import mails_are_sent
 from crm_sync.platform import callers
 from crm_sync.security import login, password_links
 from crm_sync.security.access import whom_to_ask
+from crm_sync.sentence import sentence
 
 log = logging.getLogger(__name__)
 WHOSE = "_password_link_of"  # key in the session
@@ -101,7 +102,7 @@ class ChoosePassword(PasswordResetConfirmView):
         self.request.session.pop(WHOSE, None)
         rows = User.objects.filter(pk=person.pk)
         LogEntry.objects.log_actions(
-            person.pk, rows, CHANGE, gettext_noop("Set the password with a link.")
+            person.pk, rows, CHANGE, sentence("Set the password with a link.")
         )
         name, where = person.get_username(), login.address(self.request)
         log.info("password set with a link: %s from %s", name, where)

@@ -15,7 +15,7 @@ from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -31,6 +31,7 @@ from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.models import AuthenticatorApp
 from crm_sync.security import login, second_factor
 from crm_sync.security.second_factor import MINE
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.translated import number
 
 admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
@@ -89,7 +90,7 @@ def _confirm(request: HttpRequest, person: User) -> Context:
         return {"asks_code": True, "fault": fault}  # the key was shown once
     codes = second_factor.finish(person, device)
     django_otp.login(request, device)
-    _note(request, person, gettext_noop("Second factor: set up."))
+    _note(request, person, sentence("Second factor: set up."))
     is_set_up = gettext("The second factor is set up, and your other sessions are over.")
     return {"codes": codes, "before": [is_set_up]}
 
@@ -114,7 +115,7 @@ def _begin(request: HttpRequest, person: User) -> Context:
 def _renew(request: HttpRequest, person: User) -> Context:
     if second_factor.app_of(person) is None:
         return {}
-    _note(request, person, gettext_noop("Second factor: new recovery codes."))
+    _note(request, person, sentence("Second factor: new recovery codes."))
     return {"codes": second_factor.new_recovery_codes(person)}
 
 
@@ -124,7 +125,7 @@ def _remove(request: HttpRequest, person: User) -> Context:
         messages.error(request, text)
         return {}
     second_factor.remove([person.pk])
-    _note(request, person, gettext_noop("Second factor: removed."))
+    _note(request, person, sentence("Second factor: removed."))
     messages.success(request, gettext("Removed. The password is enough from now on."))
     return {}
 
@@ -146,7 +147,7 @@ def _to_scan(device: Any) -> Context:
     }
 
 
-def _note(request: HttpRequest, person: User, text: str) -> None:
+def _note(request: HttpRequest, person: User, text: Sentence) -> None:
     note(request, User.objects.filter(pk=person.pk), text)
 
 
@@ -206,7 +207,7 @@ class SecondFactorAdmin(ReadOnlyAdmin):
                 text=text % {"count": number(count)},
             )
         people = list(queryset.values_list("user", flat=True))
-        note(request, User.objects.filter(pk__in=people), gettext_noop("Second factor: removed."))
+        note(request, User.objects.filter(pk__in=people), sentence("Second factor: removed."))
         second_factor.remove(people)
         if second_factor.is_required():
             text = gettext("Removed: %(count)s. At the next login they set up another one.")

@@ -20,7 +20,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
@@ -35,7 +35,7 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 from crm_sync.security import login, sessions
-from crm_sync.text import counted
+from crm_sync.sentence import counted_sentence, sentence
 from crm_sync.translated import Text, number
 
 if TYPE_CHECKING:
@@ -268,7 +268,10 @@ def _end_sessions(request: HttpRequest, person: User) -> None:
     chosen = request.POST.get("end", "")
     count = sessions.end(person, others if chosen == "others" else others & {chosen}, now)
     if count:
-        note(request, User.objects.filter(pk=person.pk), f"Ended {counted(count, 'session')}.")
+        ended = counted_sentence(
+            "Ended %(count)s session.", "Ended %(count)s sessions.", count=count
+        )
+        note(request, User.objects.filter(pk=person.pk), ended)
         text = ngettext("Ended: %(count)s session.", "Ended: %(count)s sessions.", count)
         messages.success(request, text % {"count": number(count)})
     else:
@@ -297,7 +300,7 @@ def password_change(
         note(
             request,
             User.objects.filter(pk=int(request.user.pk or 0)),
-            gettext_noop("Changed the own password."),
+            sentence("Changed the own password."),
         )
     return answer
 

@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.outgoing.subscription import shown, standing_badge
@@ -34,6 +34,7 @@ from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
@@ -103,7 +104,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         now = timezone.now()
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
-        self.note(request, rows, gettext_noop("Sent again."))
+        self.note(request, rows, sentence("Sent again."))
         count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)

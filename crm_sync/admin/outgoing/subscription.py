@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -32,6 +32,7 @@ from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
 from crm_sync.security import login
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import number, said_of
 
@@ -173,7 +174,7 @@ class SubscriptionAdmin(ScopedAdmin):
         rows = list(queryset)
         sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
         self._noted(
-            request, [row for row in rows if row.is_enabled], gettext_noop("Sent a test message.")
+            request, [row for row in rows if row.is_enabled], sentence("Sent a test message.")
         )
         if len(sent) < len(rows):
             text = gettext("Nothing is sent to a disabled subscription: enable it first.")
@@ -207,7 +208,7 @@ class SubscriptionAdmin(ScopedAdmin):
             row.secret = signature.new_secret()
             names = ["secret", "previous_secret", "previous_secret_until"]
             row.save(update_fields=names)
-        self._noted(request, rows, gettext_noop("The secret was changed."))
+        self._noted(request, rows, sentence("The secret was changed."))
         text = gettext("For 24 hours messages are signed with the old secret too.")
         return self._shown_once(request, row, text)
 
@@ -220,20 +221,20 @@ class SubscriptionAdmin(ScopedAdmin):
         waiting = OutgoingMessage.objects.filter(state=State.PENDING)
         waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
         said = gettext("Enabled: %(count)s.")
-        return self._switch(request, rows, gettext_noop("Enabled."), said, is_enabled=True, **fresh)
+        return self._switch(request, rows, sentence("Enabled."), said, is_enabled=True, **fresh)
 
     @action(description=_("Disable"), permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
         said = gettext("Disabled: %(count)s.")
-        return self._switch(request, rows, gettext_noop("Disabled."), said, is_enabled=False)
+        return self._switch(request, rows, sentence("Disabled."), said, is_enabled=False)
 
     def _switch(
         self,
         request: HttpRequest,
         rows: list[Subscription],
-        noted: str,
+        noted: Sentence,
         said: str,
         **columns: Any,
     ) -> HttpResponse:
@@ -245,7 +246,7 @@ class SubscriptionAdmin(ScopedAdmin):
         messages.success(request, said % {"count": number(len(rows))})
         return HttpResponseRedirect(page_of(rows[0]) if len(rows) == 1 else request.path)
 
-    def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
+    def _noted(self, request: HttpRequest, rows: list[Subscription], text: Sentence) -> None:
         mine = Subscription.objects.filter(pk__in=[row.pk for row in rows])
         self.note(request, mine.defer("secret", "previous_secret"), text)
 

@@ -24,6 +24,7 @@ from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.replay import Preview, Replayed, preview, replay
 from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.translated import number
 
 MOST = 100  # groups on the page, the largest first
@@ -35,10 +36,10 @@ BETWEEN = ":"
 ACTIONS = {
     "apply_again": (
         store.apply_again,
-        "Applied again.",
+        sentence("Applied again."),
         _("A worker applies them again now: %(count)s."),
     ),
-    "set_aside": (store.set_aside, "Set aside.", _("Set aside, and kept: %(count)s.")),
+    "set_aside": (store.set_aside, sentence("Set aside."), _("Set aside, and kept: %(count)s.")),
 }
 
 
@@ -166,7 +167,7 @@ def ask_to_replay(
         return None
     rows = list(ReceivedEvent.objects.filter(pk__in=keys))
     if "confirmed" in request.POST:
-        admin.note(request, ReceivedEvent.objects.filter(pk__in=keys), "Replayed.")
+        admin.note(request, ReceivedEvent.objects.filter(pk__in=keys), sentence("Replayed."))
         return _replayed(request, rows, replay(rows, now=timezone.now()))
     try:
         found = preview(rows, now=timezone.now())

@@ -6,7 +6,7 @@ unfold has no types, so the type checker sees Django's own classes, which unfold
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from django.utils.translation import gettext
+from crm_sync.sentence import Sentence
 
 if TYPE_CHECKING:
     from django import forms
@@ -82,14 +82,11 @@ if not TYPE_CHECKING:
             return super().lookup_allowed(lookup, value, request)
 
         def history_view(self, request: Any, object_id: str, extra_context: Any = None) -> Any:
-            """Show what is stored in English in the language of the reader.
-
-            Django stores its own texts as JSON, and translates them itself.
-            """
+            """Show our notes in the language of the reader; Django translates its own."""
             answer = super().history_view(request, object_id, extra_context)
             for entry in (getattr(answer, "context_data", None) or {}).get("action_list", ()):
                 if not entry.change_message.startswith("["):
-                    entry.change_message = gettext(entry.change_message)
+                    entry.change_message = Sentence.loaded(entry.change_message)
             return answer
 
 

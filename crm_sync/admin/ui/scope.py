@@ -36,6 +36,7 @@ from crm_sync.security.access import (
     within,
     workspace_keys,
 )
+from crm_sync.sentence import Sentence
 
 # Anyone who knows one of these can call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
@@ -200,7 +201,7 @@ class ScopedAdmin(ListViews):
         options = self.opts
         return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")
 
-    def note(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> None:
+    def note(self, request: HttpRequest, rows: QuerySet[Any], text: Sentence) -> None:
         """Write to the history of each row who did what (S17)."""
         note(request, rows, text)
 
@@ -225,10 +226,10 @@ def _without_live(request: HttpRequest) -> QueryDict:
     return query
 
 
-def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
+def note(request: HttpRequest, rows: QuerySet[Any], text: Sentence, flag: int = CHANGE) -> None:
     """Write to the history of each row who did what, also who exported data (S17)."""
     with translation.override(settings.LANGUAGE_CODE):
-        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
+        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text.dumped)
 
 
 def offer_workspaces(person: Person, field: Any) -> None:

@@ -36,6 +36,7 @@ from crm_sync.platform import addresses, clock
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.sentence import sentence
 
 DEADLINE = 8.0  # seconds: a person waits for the page
 WITHOUT_CHECK = _("Save it without asking the platform")
@@ -177,14 +178,16 @@ def _saved(request: HttpRequest, given: Given) -> str:
     """Store the credentials, log who did it without any value, and return the next address."""
     now = timezone.now()
     workspace, is_new = connecting.store(given, now=now, actor=request.user)  # type: ignore[arg-type]
-    text = f"Credentials: {given.kind}, at {given.base_url}."
+    words = {"kind": given.kind, "address": given.base_url}
+    text = sentence("Credentials: %(kind)s, at %(address)s.", **words)
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
     note(request, rows, text, ADDITION if is_new else CHANGE)
     done = gettext("Connected.") if is_new else gettext("The new credentials are stored.")
     messages.success(request, done)
     if hold.is_watched(workspace.pk, now):
-        text = gettext("It is in watch only: nothing is sent before you say go, here.")
-        messages.info(request, text)
+        messages.info(
+            request, gettext("It is in watch only: nothing is sent before you say go, here.")
+        )
         return address_of("pause", workspace.pk)
     return page_of(workspace)
 

@@ -19,6 +19,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import opened, tabs
 from crm_sync.models import Gap, Workspace
+from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from crm_sync.translated import Text, number
 
@@ -88,7 +89,9 @@ def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
     """Mark gaps as seen, and write that to the history of their workspaces (S17)."""
     unseen = Gap.objects.filter(pk__in=gaps.values("pk"), acknowledged_at=None)
     found = set(unseen.values_list("workspace", flat=True))
-    note(request, Workspace.objects.filter(pk__in=found).only("pk", "slug"), "Gaps: seen.")
+    note(
+        request, Workspace.objects.filter(pk__in=found).only("pk", "slug"), sentence("Gaps: seen.")
+    )
     count = unseen.update(acknowledged_at=timezone.now())
     if count:
         messages.success(request, gettext("Seen: %(count)s.") % {"count": number(count)})

@@ -21,6 +21,7 @@ from crm_sync.admin.workspace.tabs import opened, plugged_tabs, tabs
 from crm_sync.models import Hold, Workspace, hold
 from crm_sync.models.hold import REASON_LENGTH, HoldCause, HoldGroup, grouped
 from crm_sync.platform.work_kind import MEANINGS, WorkKind, listed
+from crm_sync.sentence import Sentence
 from crm_sync.translated import Text, number
 
 NEWEST = 100  # holds of the history
@@ -126,7 +127,7 @@ def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: dat
 def _say(request: HttpRequest, shown: Any, text: Text, kinds: list[WorkKind], **named: str) -> None:
     with translation.override("en"):  # what is stored is English
         told = text % {"work": listed(kinds), **named}
-        note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), told)
+        note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), Sentence(told))
     messages.success(request, text % {"work": listed(kinds), **named})
 
 

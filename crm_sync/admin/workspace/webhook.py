@@ -33,6 +33,7 @@ from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, p
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.security import login
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.translated import number, said_of
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
@@ -93,6 +94,13 @@ CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
     "rotate": _rotate,
     "enable": _enable,
     "disable": _disable,
+}
+# What the history of the workspace says of each.
+NOTES = {
+    "configure": sentence("Webhook: configure."),
+    "rotate": sentence("Webhook: rotate."),
+    "enable": sentence("Webhook: enable."),
+    "disable": sentence("Webhook: disable."),
 }
 
 
@@ -194,7 +202,7 @@ def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
         except REFUSED as error:
             messages.error(request, said_of(slug, error))
         else:
-            _note(request, [workspace_id], "repaired")
+            _note(request, [workspace_id], sentence("Webhook: repaired."))
             text = _("%(workspace)s: the webhook is set as it should be.")
             messages.success(request, text % {"workspace": slug})
 
@@ -203,7 +211,7 @@ def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     """Let a worker read the configuration and the whole history."""
     mine, now = _monitors(chosen), timezone.now()
     schedule.ask(mine, now=now)
-    _note(request, mine.values("workspace"), "asked for a poll")
+    _note(request, mine.values("workspace"), sentence("Webhook: asked for a poll."))
     at_once = _("A worker polls now: %(count)s.")
     say_when(request, mine, now=now, done="polled", at_once=at_once)
 
@@ -211,7 +219,11 @@ def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
 def see_failures(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     """Reset the count of failed attempts."""
     failed = _monitors(chosen).filter(failed__gt=0)
-    _note(request, list(failed.values_list("workspace", flat=True)), "failures seen")
+    _note(
+        request,
+        list(failed.values_list("workspace", flat=True)),
+        sentence("Webhook: failures seen."),
+    )
     text = _("Counted from 0 again: %(count)s.")
     messages.success(request, text % {"count": number(failed.update(failed=0))})
 
@@ -220,8 +232,8 @@ def _monitors(chosen: QuerySet[Workspace]) -> QuerySet[WebhookMonitor]:
     return WebhookMonitor.objects.filter(workspace__in=list(chosen.values_list("pk", flat=True)))
 
 
-def _note(request: HttpRequest, keys: Any, text: str) -> None:
-    note(request, Workspace.objects.filter(pk__in=keys).only("pk", "slug"), f"Webhook: {text}.")
+def _note(request: HttpRequest, keys: Any, text: Sentence) -> None:
+    note(request, Workspace.objects.filter(pk__in=keys).only("pk", "slug"), text)
 
 
 ACTIONS: dict[str, Callable[[HttpRequest, QuerySet[Workspace]], None]] = {
@@ -236,7 +248,7 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
     posted = request.POST.dict()
     text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
     if text is not None:
-        _note(request, [workspace_id], action)
+        _note(request, [workspace_id], NOTES[action])
         messages.success(request, text)
 
 

@@ -25,6 +25,7 @@ from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.security.access import whom_to_ask, within
+from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from orders.admin.cells import ordered
 from orders.admin.placing.choice_form import ChoiceForm
@@ -233,7 +234,7 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
     ):
         messages.warning(request, CHANGED)
         return
-    note(request, Placement.objects.filter(pk=placement.pk), "Confirmed: to be ordered.")
+    note(request, Placement.objects.filter(pk=placement.pk), sentence("Confirmed: to be ordered."))
 
 
 def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
@@ -241,7 +242,7 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
     placement = _own(request, pk)
     if request.method == "POST" and placement.created_by_id == request.user.pk:
         if confirmation.take_back(Placement.objects.filter(pk=placement.pk)):
-            note(request, Placement.objects.filter(pk=placement.pk), "Taken back.")
+            note(request, Placement.objects.filter(pk=placement.pk), sentence("Taken back."))
             messages.success(request, gettext("Nothing was ordered."))
         else:
             messages.warning(request, gettext("It is too late: it was sent already."))

@@ -21,6 +21,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyAction
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.text import capitalized, whole
 from crm_sync.translated import Text, number
 from orders.admin.cells import ordered, placement_badge, who_fact
@@ -98,7 +99,7 @@ def _act(request: HttpRequest, group: UUID) -> None:
             messages.warning(request, draft_pages.CHANGED)
             return
         confirmed = selection.members(group).exclude(state__in=OPEN_STATES)
-        note(request, confirmed, "Confirmed: to be ordered.")
+        note(request, confirmed, sentence("Confirmed: to be ordered."))
     elif step == "take_back":
         count = confirmation.take_back(selection.members(group).order_by())
         text = gettext("Taken back, and not ordered: %(count)s.")

@@ -23,6 +23,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.sentence import sentence
 from crm_sync.translated import number
 from orders.admin.cells import ordered, placement_badge, who_lines
 from orders.admin.order_filters import OrderedByFilter
@@ -109,7 +110,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
                 back=page_of(rows[0]) if len(rows) == 1 else "",
                 needs_password=False,
             )
-        self.note(request, uncertain, "Settled: it was not placed.")
+        self.note(request, uncertain, sentence("Settled: it was not placed."))
         now = timezone.now()
         count = sum(settlement.decide(one, order_id=None, now=now) for one in rows)
         text = gettext("Settled as not placed: %(count)s.")
@@ -159,7 +160,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
                 messages.warning(request, text % {"order": order_id})
                 return
             mine = Placement.objects.filter(pk=placement.pk)
-            self.note(request, mine, f"Settled: order {order_id}.")
+            self.note(request, mine, sentence("Settled: order %(order)s.", order=order_id))
             text = gettext("Settled: it became order %(order)s.")
             messages.success(request, text % {"order": order_id})
 

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, override
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
@@ -21,6 +21,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.translated import number, said_of
 from properties.admin.conflict.decision_page import (
     MOST,
@@ -34,7 +35,7 @@ from properties.admin.conflict.decision_page import (
 )
 from properties.admin.words import in_one_line, worded_change
 from properties.catalog import label
-from properties.domain.conflicts import Decision
+from properties.domain.conflicts import KEPT, Decision
 from properties.models import Conflict, Property
 
 TONES = {Decision.OPEN: "warning"}
@@ -160,8 +161,7 @@ class ConflictAdmin(ReadOnlyAdmin):
             keys = [answer.conflict.pk for answer in done if answer.decision == side]
             if keys:
                 decided = Conflict.objects.filter(pk__in=keys)
-                with override("en"):  # what is stored is English
-                    self.note(request, decided, f"Decided: {side.label.lower()}.")
+                self.note(request, decided, sentence("Decided: %(kept)s.", kept=KEPT[side]))
         if len(made) > len(done):
             left = number(len(made) - len(done))
             messages.info(request, gettext("Still open: %(count)s.") % {"count": left})

@@ -37,6 +37,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.security.access import own_workspaces
+from crm_sync.sentence import sentence
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.import_.waiting_imports import MAY_ACT
@@ -165,7 +166,7 @@ class ImportAdmin(ReadOnlyAdmin):
         waiting = [row.pk for row in chosen if row.state == Import.State.PREVIEWED]
         actor = cast("AbstractBaseUser", request.user)
         released = upload.release(chosen, actor=actor, now=timezone.now())
-        self.note(request, Import.objects.filter(pk__in=waiting), "Released.")
+        self.note(request, Import.objects.filter(pk__in=waiting), sentence("Released."))
         if released:
             messages.success(
                 request, gettext("A worker imports now: %(count)s.") % {"count": released}
@@ -180,7 +181,7 @@ class ImportAdmin(ReadOnlyAdmin):
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
         running = [row.pk for row in chosen if row.state in Import.OPEN]
         cancelled = upload.cancel(chosen, now=timezone.now())
-        self.note(request, Import.objects.filter(pk__in=running), "Cancelled.")
+        self.note(request, Import.objects.filter(pk__in=running), sentence("Cancelled."))
         if cancelled:
             text = gettext("Cancelled: %(count)s. What was imported stays.")
             messages.success(request, text % {"count": cancelled})
@@ -256,7 +257,11 @@ class ImportAdmin(ReadOnlyAdmin):
             for fault in error.faults:
                 messages.error(request, fault)
             return self._shown_again(request, pk)
-        self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
+        self.note(
+            request,
+            Import.objects.filter(pk=pk),
+            sentence("Columns kept with %(sender)s.", sender=str(sender)),
+        )
         text = gettext("Kept with %(sender)s. A worker looks at the file again.")
         messages.success(request, text % {"sender": sender})
         return HttpResponseRedirect(page_of(row))

@@ -23,6 +23,7 @@ from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.translated import Text, number
 from properties.admin.property.bulk_edit_page import set_page
@@ -57,7 +58,7 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
             raise PermissionDenied
         actor = cast("AbstractBaseUser", request.user)
         if batches.start(batch, actor=actor, now=timezone.now()):
-            note(request, Batch.objects.filter(pk=batch.pk), "Confirmed.")
+            note(request, Batch.objects.filter(pk=batch.pk), sentence("Confirmed."))
         else:
             messages.info(request, gettext("This was started before."))
         return HttpResponseRedirect(_page(batch))

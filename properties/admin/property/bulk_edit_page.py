@@ -19,6 +19,7 @@ from crm_sync.admin.ui.cells import exact_moment, link, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
+from crm_sync.sentence import sentence
 from properties.admin.property.all_changes import address_of
 from properties.admin.property.change_history import numbers
 from properties.admin.words import worded, worded_change
@@ -62,7 +63,7 @@ def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
     elif step == "set":
         planned_at = request.POST.get("planned_at", "")
         if bulk_edit.start(batch, planned_at=planned_at, actor=actor, now=now):
-            note(request, mine, "Confirmed.")
+            note(request, mine, sentence("Confirmed."))
         elif batch.confirmed_at is None:
             text = gettext("Somebody has made another plan since. This is how it is now: check it.")
             messages.warning(request, text)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
+from crm_sync.sentence import sentence
 from crm_sync.translated import number
 from properties.exports import ExportReport, written
 from properties.feeds.table.table_writer import Written
@@ -84,7 +85,11 @@ def export(
         messages.error(request, text % {"reason": error})
         return None
     _report(request, report, is_whole=is_whole)
-    text = f"Exported {chosen.order_by().count():,} properties as {suffix[1:].upper()}."
+    text = sentence(
+        "Exported %(count)s properties as %(format)s.",
+        count=chosen.order_by().count(),
+        format=suffix[1:].upper(),
+    )
     note(request, Workspace.objects.filter(slug=slugs[0]).only("pk", "slug"), text)
     response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
     name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"

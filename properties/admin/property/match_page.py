@@ -25,6 +25,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import tabs
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces
+from crm_sync.sentence import Sentence
 from crm_sync.text import plain, whole
 from crm_sync.translated import Text, number
 from properties.admin.property.change_history import numbers
@@ -364,5 +365,7 @@ def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
 def _say(request: HttpRequest, workspace: Workspace, text: Callable[[], str]) -> None:
     """Say what was done, in the language of the reader, and note it in English."""
     with override("en"):
-        note(request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), text())
+        note(
+            request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), Sentence(text())
+        )
     messages.success(request, text())

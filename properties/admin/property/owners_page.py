@@ -17,6 +17,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import address_of, opened, tabs
 from crm_sync.models import Workspace
+from crm_sync.sentence import Sentence
 from crm_sync.translated import Text
 from properties.catalog import MERGED, OTHERS, group_name, label
 from properties.domain import owners
@@ -86,7 +87,8 @@ def _set(request: HttpRequest, shown: Any) -> HttpResponse:
     if before is not None:
         rows = Workspace.objects.filter(pk=shown.pk).only("pk", "slug")
         with override("en"):  # what is stored is English
-            note(request, rows, f"{_name(key)}: {_choice(owner)}. It was: {_choice(before)}.")
+            told = f"{_name(key)}: {_choice(owner)}. It was: {_choice(before)}."
+            note(request, rows, Sentence(told))
         text = gettext(
             "%(field)s: %(owner)s. It was: %(before)s. The properties follow now, one after the"
             " other."

@@ -19,6 +19,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
 from crm_sync.security.access import within
+from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from properties import merge
 from properties.admin.property.all_changes import (
@@ -58,7 +59,7 @@ def undo_plan(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
         kind, key = Cause.parts(selection.cause)
         if kind == Cause.IMPORT and key is not None:
             imports = Import.objects.filter(workspace=workspace, pk=key)
-            note(request, imports, f"Taken back by {job}.")
+            note(request, imports, sentence("Taken back by undo %(id)s.", id=str(job.pk)))
         return HttpResponseRedirect(undo_page(job.pk))
     plan = undo_steps.preview(selection)
     context = {

@@ -22,6 +22,7 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.security import login
 from crm_sync.security.access import within
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import number
 from properties.admin.import_.import_page import badge_of
@@ -157,22 +158,22 @@ class SourceAdmin(ScopedAdmin):
     @action(description=_("Fetch now"), permissions=["act"])
     def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Let a worker fetch at once, even if nothing has changed (POST only)."""
-        return self._ask(request, queryset, "Fetched by hand.", is_asked=True)
+        return self._ask(request, queryset, sentence("Fetched by hand."), is_asked=True)
 
     @action(description=_("Fetch, and take it even if much is missing"), permissions=["act"])
     def fetch_all_the_same(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Fetch at once, without the guard of full feeds (POST only)."""
-        text = "Fetched by hand, even if much is missing."
+        text = sentence("Fetched by hand, even if much is missing.")
         return self._ask(request, queryset, text, is_asked=True, insists=True)
 
     @action(description=_("Forget the key of the server"), permissions=["act"])
     def forget_key(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Forget the key of an SFTP server and accept its next one (POST only)."""
-        text = "The key of the server was forgotten."
+        text = sentence("The key of the server was forgotten.")
         return self._ask(request, queryset, text, is_asked=True, host_key="")
 
     def _ask(
-        self, request: HttpRequest, queryset: QuerySet[Any], text: str, **columns: Any
+        self, request: HttpRequest, queryset: QuerySet[Any], text: Sentence, **columns: Any
     ) -> HttpResponse:
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
