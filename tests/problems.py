@@ -1,6 +1,9 @@
-"""Problems as the product stores them, for rows that a test writes."""
+"""Problems and notes as the product stores them."""
+
+from django.contrib.admin.models import LogEntry
 
 from crm_sync.platform.errors import Problem, kind_of_status, without_name
+from crm_sync.sentence import Sentence
 
 
 def answered(call: str, status: int, words: str = "") -> Problem:
@@ -15,3 +18,9 @@ def as_texts(problem: dict) -> dict[str, dict[str, str]]:
         kind: {path: format(Problem.of(stored)) for path, stored in fields.items()}
         for kind, fields in problem.items()
     }
+
+
+def noted() -> list[str]:
+    """Return the notes of the history in English, the oldest first."""
+    kept = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
+    return [format(Sentence.loaded(one)) for one in kept]

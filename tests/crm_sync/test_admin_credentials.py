@@ -10,6 +10,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.admin_pages import SECRETS, client_of, make_workspace
+from tests.problems import noted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 ADD = "/admin/crm_sync/workspace/add/"
@@ -44,7 +45,7 @@ def test_a_workspace_is_connected_after_the_platform_was_asked(box, boss):
     assert asked(box) == READ
     line = LogEntry.objects.get()
     assert (line.action_flag, line.object_id) == (ADDITION, str(added.pk))
-    assert line.get_change_message() == f"Credentials: fixed token, at {PLATFORM}."
+    assert noted()[-1] == f"Credentials: fixed token, at {PLATFORM}."
 
 
 def test_client_credentials_are_taken_too(box, boss):
@@ -112,7 +113,7 @@ def test_new_credentials_replace_the_old_ones_and_the_log_has_no_value(box, boss
     stored = (workspace.fixed_token, workspace.client_id, workspace.client_secret)
     assert stored == (TOKEN, "", "")
     assert (workspace.problem, workspace.auth_secret) == ("", SECRETS["auth_secret"])
-    message = LogEntry.objects.get().get_change_message()
+    message = noted()[0]
     assert message == f"Credentials: fixed token, at {PLATFORM}."
 
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
@@ -13,6 +12,7 @@ from crm_sync.models import Hold, Workspace, hold
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.platform.work_kind import WorkKind
 from tests.crm_sync.admin_pages import make_workspace, queries_of
+from tests.problems import noted
 
 pytestmark = pytest.mark.django_db
 ALL = [kind.value for kind in WorkKind]
@@ -48,7 +48,7 @@ def test_a_workspace_is_paused_and_resumed_on_its_tab(main, boss):
     assert Hold.objects.first().by == User.objects.get(is_superuser=True)
     boss.post(tab(main), {"step": "resume", "kind": ["pushes", "orders"]})
     assert held() == []
-    assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True)) == [
+    assert noted() == [
         "Held by a person: changes and orders. wrong prices",
         "Resumed: changes and orders.",
     ]

@@ -16,6 +16,7 @@ from tests.conftest import OURS, PLATFORM, TOKEN, _keeping_connections
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, SECRETS, client_of, make_workspace
 from tests.crm_sync.sockets import saying, serving
 from tests.platforms import Between, lost
+from tests.problems import noted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 ACTIONS = ["ask", "try", "configure", "rotate", "enable", "disable"]
@@ -187,7 +188,7 @@ def test_delivery_is_switched_on_and_off(box, workspace, boss, action, enabled):
     assert box.workspace.webhook["enabled"] is enabled
     assert response.redirect_chain == [(page(workspace), 302)]  # a reload repeats nothing
     entry = LogEntry.objects.get()
-    assert (entry.object_id, entry.get_change_message()) == (
+    assert (entry.object_id, *noted()) == (
         str(workspace.pk),
         f"Webhook: {action}.",
     )

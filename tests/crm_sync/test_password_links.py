@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.security import password_links
+from crm_sync.sentence import Sentence
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 FORGOTTEN, SET, LOGIN = "/admin/password/forgotten/", "/admin/password/set/", "/admin/login/"
@@ -77,7 +78,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(settings):
     assert "does not work any more" in Client().get(link).content.decode()
     assert follow(link, "a-third-very-good-one").status_code == 200
     assert enter("a-third-very-good-one") == 200
-    told = [one.change_message for one in LogEntry.objects.filter(user=ada)]
+    told = [Sentence.loaded(one.change_message) for one in LogEntry.objects.filter(user=ada)]
     assert told == ["Set the password with a link."]
 
 

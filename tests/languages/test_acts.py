@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import override
@@ -27,6 +26,7 @@ from properties.ownership import RULED
 from properties.push import batches
 from tests.crm_sync.admin_pages import make_workspace
 from tests.languages.pseudo import CODE, NAMES, untranslated
+from tests.problems import noted
 
 PROPERTIES, CONFLICTS = "/admin/properties/property/", "/admin/properties/conflict/"
 HOUR = timedelta(hours=1)
@@ -210,9 +210,7 @@ def test_each_text_of_the_plan_of_an_undo_is_translated(reader, main, person, qu
     page = reader.get(address)
     whole(page)
     whole(reader.post(address, {"up_to": page.context["plan"].up_to}, follow=True))
-    assert {str(one) for one in LogEntry.objects.values_list("change_message", flat=True)} <= {
-        "Taken back by undo 1."
-    }
+    assert set(noted()) <= {"Taken back by undo 1."}
 
 
 def test_each_text_of_a_plan_that_counts_only_the_first_is_translated(reader, main, monkeypatch):
@@ -284,7 +282,7 @@ def test_each_text_of_a_batch_is_translated(reader, stock, monkeypatch, kind, ma
     Batch.objects.update(confirmed_by=None)
     for part in ("", "progress/"):
         whole(reader.get(f"{address}{part}"))
-    assert set(LogEntry.objects.values_list("change_message", flat=True)) == {"Confirmed."}
+    assert set(noted()) == {"Confirmed."}
 
 
 # --- many are set ---
@@ -366,7 +364,7 @@ def test_each_answer_to_an_export_is_translated(reader, main, stock, monkeypatch
 
     monkeypatch.setattr(export_actions, "written", refuses)
     said(choose(reader, "export_xlsx", mine))
-    notes = LogEntry.objects.values_list("change_message", flat=True)
+    notes = noted()
     assert all(text.startswith("Exported ") for text in notes)
 
 
@@ -455,7 +453,7 @@ def test_each_answer_to_a_button_of_matching_is_translated(reader, main, both, n
     page = reader.post(match_address(main), posted, follow=True)
     said(page)
     whole(page)
-    notes = list(LogEntry.objects.values_list("change_message", flat=True))
+    notes = noted()
     assert [note[: len(stored)] for note in notes] == ([stored] if stored else [])
 
 
@@ -488,7 +486,7 @@ def test_each_answer_to_a_new_owner_is_translated(reader, main, key):
     page = reader.post(f"{PROPERTIES}owners/{main.pk}/", posted, follow=True)
     said(page)
     whole(page)
-    (note,) = LogEntry.objects.values_list("change_message", flat=True)
+    (note,) = noted()
     assert note.endswith(": We own it. It was: By the conflict policy.")
     refused = reader.post(f"{PROPERTIES}owners/{main.pk}/", {"key": "7"})
     assert untranslated(f"<p>{refused.content.decode()}</p>") == []
@@ -557,7 +555,7 @@ def test_each_text_of_deciding_several_conflicts_is_translated(reader, conflicts
     page = reader.post(f"{CONFLICTS}decide/", posted | {"decision": "CHOSEN"}, follow=True)
     said(page)
     whole(page)
-    notes = set(LogEntry.objects.values_list("change_message", flat=True))
+    notes = set(noted())
     assert notes == ({f"Decided: {side.lower()}."} if side else set())
     notes = set(Change.objects.values_list("note", flat=True))
     assert {note.partition(": ")[2] for note in notes} <= {"theirs"}

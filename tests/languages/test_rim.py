@@ -29,6 +29,7 @@ from crm_sync.models import (
 from crm_sync.models.platform_call import CallResult
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.security import login_limits, password_links, second_factor
+from crm_sync.sentence import Sentence
 from orders.models import PersonSettings
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.languages.pseudo import CODE, NAMES, untranslated
@@ -168,7 +169,8 @@ NOTES = ["Unlocked.", "Second factor: removed.", "Revoked.", "Sent again.", "Ena
 
 def test_each_fixed_text_of_a_history_is_translated_when_it_is_read(reader, person):
     for text in NOTES:
-        LogEntry.objects.log_actions(person.pk, User.objects.all(), CHANGE, text)
+        stored = Sentence("", text).dumped
+        LogEntry.objects.log_actions(person.pk, User.objects.all(), CHANGE, stored)
     reader.post(f"{USERS}{person.pk}/change/", {"username": "user-0", "is_superuser": "on"})
     assert shown(reader.get(f"{USERS}{person.pk}/history/")) == []
 

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
@@ -23,7 +22,7 @@ from tests.crm_sync.admin_pages import (
 from tests.orders.admin_rows import LIST as ORDERS
 from tests.orders.admin_rows import make_order
 from tests.orders.test_user_names import make_user
-from tests.problems import answered
+from tests.problems import answered, noted
 
 pytestmark = pytest.mark.django_db
 
@@ -136,8 +135,7 @@ def test_an_account_is_chosen_by_hand_given_to_nobody_and_left_to_the_e_mail(mai
     assert tie() == (None, True)
     assert choose(boss, user, "email") == (200, ["Account: one."])
     assert tie() == (one.pk, False)
-    notes = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
-    assert list(notes) == ["Account: other.", "Account: nobody.", "Account: one."]
+    assert noted() == ["Account: other.", "Account: nobody.", "Account: one."]
 
 
 def test_what_somebody_else_has_changed_meanwhile_stays(main, boss):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -16,6 +15,7 @@ from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_assignment, make_order
 from tests.orders.conftest import calls, lost, now
 from tests.orders.placing_agent import PHOTO_AND_PLAN, PROPERTIES, drain, only, sent
+from tests.problems import noted
 from tests.properties.form_page import force
 
 State = Placement.State
@@ -224,7 +224,7 @@ def test_what_was_confirmed_can_be_taken_back_until_it_is_sent(box, workspace, h
     answer = agent.client.post(take_back, follow=True)
     assert "It is too late: it was sent already." in answer.content.decode()
     assert only().state == State.PLACED
-    told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
+    told = noted()
     assert told == ["Confirmed: to be ordered.", "Taken back.", "Confirmed: to be ordered."]
 
 
@@ -254,7 +254,7 @@ def test_an_uncertain_order_says_what_to_do_and_is_settled_by_its_number(
     settle = reverse("admin:orders_placement_settle", args=[only().pk])
     agent.client.post(settle, {"order": f" {there} "})
     assert (only().state, only().order.platform_id) == (State.PLACED, there)
-    assert LogEntry.objects.latest("pk").change_message == f"Settled: order {there}."
+    assert noted()[-1] == f"Settled: order {there}."
     drain_all()
     assert Order.objects.get().status == "PLACED"
     answer = agent.client.post(settle, {"order": "9"}, follow=True)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -22,6 +21,7 @@ from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
+from tests.problems import noted
 from tests.properties.test_full_feed_guard import as_json
 from tests.properties.uploaded import CANARY, fresh, rows, table, upload, work
 
@@ -122,7 +122,7 @@ def test_a_file_is_handed_in_looked_at_released_and_imported(main, admin_client)
     page = admin_client.get(page_at(row)).content.decode()
     assert "Some records could not be taken; all others were imported." in page
     assert Property.objects.get().object_reference_id == "A1"
-    said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
+    said = noted()
     assert said[-1] == "Released."
 
 
@@ -173,7 +173,7 @@ def test_what_was_cancelled_in_the_middle_says_what_stays(main, admin_client, ad
         "It was cancelled after 1 of 3 records."
         " What was imported until then stays: 1 record new or changed."
     ) in page
-    assert LogEntry.objects.latest("pk").change_message == "Cancelled."
+    assert noted()[-1] == "Cancelled."
 
 
 def test_several_are_cancelled_from_the_list(main, admin_client, admin_user):

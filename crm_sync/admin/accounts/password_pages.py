@@ -102,7 +102,7 @@ class ChoosePassword(PasswordResetConfirmView):
         self.request.session.pop(WHOSE, None)
         rows = User.objects.filter(pk=person.pk)
         LogEntry.objects.log_actions(
-            person.pk, rows, CHANGE, sentence("Set the password with a link.")
+            person.pk, rows, CHANGE, sentence("Set the password with a link.").dumped
         )
         name, where = person.get_username(), login.address(self.request)
         log.info("password set with a link: %s from %s", name, where)
