@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks import PropertyFilter, PropertyPictures, PropertyTab, Section
+from crm_sync.sentence import said
 from crm_sync.text import whole
 from crm_sync.translated import Text, said_of
 from crm_sync.translated import number as grouped
@@ -133,7 +134,7 @@ def _versions(group: MaterialGroup) -> list[Material]:
 def _problems(group: MaterialGroup) -> list[str]:
     """Return why files are missing: at most `MOST_PROBLEMS` reasons, and a count of the others."""
     found = [
-        said_of(_name(version), row.problem)
+        said_of(_name(version), said(row.problem))
         for version in _versions(group)
         for row in version.files.all()
         if row.role == Role.FILE and row.problem and not row.name

@@ -11,6 +11,7 @@ from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
+from crm_sync.sentence import said
 from crm_sync.translated import Text, number, said_of
 from orders.admin.cells import PLACEMENT_TONES, placement_badge
 from orders.mirror import agent_lists
@@ -205,7 +206,7 @@ def _unmailed(now: datetime) -> list[Attention]:
     return [
         Attention(
             badge(_("No mail"), "warning"),
-            shortened(text % {"count": number(people), "problem": problem}, 140),
+            shortened(text % {"count": number(people), "problem": said(problem)}, 140),
             link=list_of("orders.personsettings"),
             remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
             next_try=moment(due_at, now),

@@ -19,6 +19,7 @@ from crm_sync.hooks import plugged
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.platform.errors import problem_of
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from crm_sync.translated import Text, number, said_of
 from crm_sync.work import queues
@@ -134,7 +135,7 @@ def _report(done: Import) -> list[str]:
         lines.append(
             gettext("It is the first one: nothing was imported yet. Look at it, and press Import.")
         )
-    lines += [f"{done.problem}."] if done.problem else []
+    lines += [f"{said(done.problem)}."] if done.problem else []
     also = [name for name in ("missing", "warned") if count(summary, name)]
     found = {name: number(count(summary, name)) for name in (*OUTCOMES, *also)}
     lines += ["", *(f"{found[name]:>7} {NAMES[name]}" for name in found)]

@@ -29,10 +29,10 @@ from crm_sync.models import (
 from crm_sync.models.platform_call import CallResult
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.security import login_limits, password_links, second_factor
-from crm_sync.sentence import Sentence
+from crm_sync.sentence import Sentence, sentence
 from orders.models import PersonSettings
 from tests.crm_sync.admin_pages import client_of, make_workspace
-from tests.languages.pseudo import CODE, NAMES, untranslated
+from tests.languages.pseudo import CODE, NAMES, longer, untranslated
 
 USERS, GROUPS, SESSIONS = "/admin/auth/user/", "/admin/auth/group/", "/admin/auth/user/sessions/"
 FAILURES, FACTORS = "/admin/axes/accessattempt/", "/admin/crm_sync/authenticatorapp/"
@@ -455,3 +455,11 @@ def test_each_kind_of_message_and_each_scope_is_translated(reader):
         every = [str(one.text) for one in hooks.plugged().message_kinds]
         every += [str(one.meaning) for one in hooks.plugged().api_scopes]
     assert untranslated(f"<p>{'</p><p>'.join(every)}</p>") == []
+
+
+def test_a_stored_problem_is_said_in_the_language_of_the_reader(reader):
+    problem = sentence("nobody answers there")
+    to = {"address": "https://1.2", "problem": problem, "is_enabled": False}
+    Subscription.objects.create(workspace=make_workspace("9"), failing_since=timezone.now(), **to)
+    for page in (SUBSCRIPTIONS, "/admin/"):
+        assert longer(problem) in reader.get(page).content.decode()

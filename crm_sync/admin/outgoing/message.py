@@ -34,7 +34,7 @@ from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
 from crm_sync.security.access import within
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 from crm_sync.text import whole
 from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
@@ -143,7 +143,7 @@ def attention(person: Person, now: datetime) -> list[Attention]:
             standing_badge(row),
             shortened(
                 gettext("%(address)s gets no messages: %(problem)s")
-                % {"address": shown(row.address), "problem": row.problem},
+                % {"address": shown(row.address), "problem": said(row.problem)},
                 140,
             ),
             row.workspace_slug,

@@ -32,7 +32,7 @@ from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
 from crm_sync.security import login
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import number, said_of
 
@@ -106,7 +106,9 @@ class SubscriptionAdmin(ScopedAdmin):
     ordering = ("pk",)
     actions = ("send_test", "rotate", "enable", "disable")
 
-    address_ = column(_("address"), lambda row: two_lines(shown(row.address), row.problem[:120]))
+    address_ = column(
+        _("address"), lambda row: two_lines(shown(row.address), said(row.problem)[:120])
+    )
     state = column(_("state"), standing_badge)
     messages_ = column(_("messages"), lambda row: ", ".join(row.kinds))
     waiting = column(_("waiting"), lambda row: number(row.pending))

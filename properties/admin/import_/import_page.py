@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from crm_sync.translated import Text, number
 from properties.admin.import_.import_changes import changed_part, sentence
@@ -58,7 +59,7 @@ def progress(row: Import, now: datetime) -> dict[str, Any]:
 
 def _progress_text(row: Import, now: datetime) -> str:
     if row.problem:
-        return gettext("Tried again soon: %(problem)s") % {"problem": row.problem}
+        return gettext("Tried again soon: %(problem)s") % {"problem": said(row.problem)}
     if row.cancel_asked:
         return gettext("Stops at the next record.")
     waits = row.due_at is not None and row.due_at < now - LATE
