@@ -11,7 +11,7 @@ round trip to save.
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -159,7 +159,7 @@ def update_unlocked(
         the same row as another change.
     """
     form = form_of(changes[0])
-    rows = [_values(one) for one in changes]
+    rows = [_as_json(model, one) for one in changes]
     with connection.cursor() as cursor:
         sql = _change_of_unlocked(model, form, waits)
         cursor.execute(sql, [[one.where["id"] for one in changes], _document(rows)])
@@ -174,7 +174,7 @@ def update_many(model: type[Model], changes: Iterable[RowUpdate]) -> int:
     """
     if connection.vendor == "postgresql":
         return _run_together(
-            (_change_of_many(model, form_of(one)), _values(one)) for one in changes
+            (_change_of_many(model, form_of(one)), _as_json(model, one)) for one in changes
         )
     return _run_many(made(model, change) for change in changes)
 
@@ -257,7 +257,7 @@ def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]
 def _taken(model: type[Model], name: str) -> tuple[type, ...]:
     """Return the types of the values that the field stores unchanged."""
     one = _field(model, name)
-    if isinstance(one, SentenceField):
+    if _is_sentence(model, name):
         return ()
     if isinstance(one, CharField | TextField | BinaryField | ForeignKey):
         return PLAIN
@@ -297,6 +297,20 @@ def _of_values(form: Form) -> list[str]:
 def _values(change: RowUpdate) -> list[Any]:
     moves = [value for both in change.unless_moved.values() for value in both]
     return [*change.columns.values(), *moves, *change.where.values()]
+
+
+def _as_json(model: type[Model], change: RowUpdate) -> list[Any]:
+    """Return the values for `_document`. A sentence has a stored form, other texts have none."""
+    columns = {
+        name: _field(model, name).get_prep_value(value) if _is_sentence(model, name) else value
+        for name, value in change.columns.items()
+    }
+    return _values(replace(change, columns=columns))
+
+
+@functools.cache
+def _is_sentence(model: type[Model], name: str) -> bool:
+    return isinstance(_field(model, name), SentenceField)
 
 
 @functools.cache

@@ -388,3 +388,15 @@ def test_an_event_that_repeats_our_secret_is_stored_once_and_masked(box, workspa
     assert (secret in kept, "***" in json.loads(kept).values()) == (False, True)
     assert poll_now(workspace) == "polled"  # the history has the same event
     assert list(ReceivedEvent.objects.all()) == [row]
+
+
+def test_the_effect_of_an_event_is_stored_as_a_sentence(hook, applied):
+    store(hook, MOVED)
+    store(hook, MOVED | {"extra": "a"})
+    for _ in range(2):
+        drain(hook)
+    store(hook, json.dumps(MOVED, indent=1).encode())
+    assert drain(hook) == {"DUPLICATE": 1}
+    copy = ReceivedEvent.objects.latest("pk")
+    assert copy.effect.message == "the same as received event %(id)s"
+    assert copy.effect == f"the same as received event {ReceivedEvent.objects.earliest('pk').pk}"

@@ -196,10 +196,10 @@ def test_each_text_is_translated_where_there_is_nothing_yet(main, reader, page):
     [*LISTS, *(f"{place}?q=zz&workspace=1" for place in FORMS), *(f"{p}add/" for p in FORMS)],
 )
 def test_each_text_of_a_list_and_of_an_empty_form_is_translated(
-    reader, imports, sources, checks, page
+    reader, main, imports, sources, checks, page
 ):
-    Sender.objects.create(workspace_id=1, name="2", missing="SET_STATE", missing_state="TAKEN")
-    Sender.objects.create(workspace_id=1, name="3", lenient=False)
+    Sender.objects.create(workspace=main, name="2", missing="SET_STATE", missing_state="TAKEN")
+    Sender.objects.create(workspace=main, name="3", lenient=False)
     assert shown(reader.get(page)) == []
 
 

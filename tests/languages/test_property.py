@@ -115,7 +115,7 @@ def columns() -> dict[str, dict]:
         "language": {"desired": LANGUAGE, "observed": LANGUAGE},
         "bare": {"desired": {}, "observed": {}, "platform_id": None},
         "nameless": {"object_reference_id": None},
-        "problems": {"problem": problems | {"NEWER": {"floor": "1"}}},
+        "problems": {"problem": problems | {"9": {"floor": "1"}}},
         "whole": {"problem": {kind.value: {"": "1"} for kind in ProblemKind}},
         "in flight": {"inflight": {"title": ["1"]}, **leased},
         "asked": {"problem": {"REFUSED": {"title": Problem("1", ErrorKind.REFUSED, "2").stored}}},
