@@ -133,29 +133,24 @@ def _english(message: str | tuple[str, str], values: dict[str, Value]) -> str:
 
 
 def _in_english(value: Value) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, date):
-        with override("en"):
-            return _date_in_words(value.astimezone(UTC) if isinstance(value, datetime) else value)
-    return value if isinstance(value, str) else _joined(value, [_in_english(one) for one in value])
+    # A sentence of a module is made before there is any translation, so its text asks for none.
+    if isinstance(value, str):
+        return format(value)
+    with override("en"), timezone.override(UTC):
+        return _said(value)
 
 
 def _said(value: Value) -> str:
+    if isinstance(value, str):
+        return said(value)
     if isinstance(value, int):
         return number(value)
+    if isinstance(value, datetime):
+        return minute_in_words(timezone.localtime(value))
     if isinstance(value, date):
-        return _date_in_words(timezone.localtime(value) if isinstance(value, datetime) else value)
-    return said(value) if isinstance(value, str) else _joined(value, [_said(one) for one in value])
-
-
-def _date_in_words(value: date) -> str:
-    return minute_in_words(value) if isinstance(value, datetime) else day_in_words(value)
-
-
-def _joined(values: Sequence[Value], texts: list[str]) -> str:
-    are_sentences = any(isinstance(one, Sentence) for one in values)
-    return ("; " if are_sentences else ", ").join(texts)
+        return day_in_words(value)
+    are_sentences = any(isinstance(one, Sentence) for one in value)
+    return ("; " if are_sentences else ", ").join(map(_said, value))
 
 
 def _kept(value: Value) -> Value:

@@ -11,7 +11,7 @@ round trip to save.
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -159,7 +159,7 @@ def update_unlocked(
         the same row as another change.
     """
     form = form_of(changes[0])
-    rows = [_as_json(model, one) for one in changes]
+    rows = [_as_json(model, form, one) for one in changes]
     with connection.cursor() as cursor:
         sql = _change_of_unlocked(model, form, waits)
         cursor.execute(sql, [[one.where["id"] for one in changes], _document(rows)])
@@ -173,8 +173,9 @@ def update_many(model: type[Model], changes: Iterable[RowUpdate]) -> int:
         changes: each of a different row, without bytes.
     """
     if connection.vendor == "postgresql":
+        formed = ((form_of(one), one) for one in changes)
         return _run_together(
-            (_change_of_many(model, form_of(one)), _as_json(model, one)) for one in changes
+            (_change_of_many(model, form), _as_json(model, form, one)) for form, one in formed
         )
     return _run_many(made(model, change) for change in changes)
 
@@ -299,13 +300,12 @@ def _values(change: RowUpdate) -> list[Any]:
     return [*change.columns.values(), *moves, *change.where.values()]
 
 
-def _as_json(model: type[Model], change: RowUpdate) -> list[Any]:
+def _as_json(model: type[Model], form: Form, change: RowUpdate) -> list[Any]:
     """Return the values for `_document`. A sentence has a stored form, other texts have none."""
-    columns = {
-        name: _field(model, name).get_prep_value(value) if _is_sentence(model, name) else value
-        for name, value in change.columns.items()
-    }
-    return _values(replace(change, columns=columns))
+    return [
+        _field(model, name).get_prep_value(value) if _is_sentence(model, name) else value
+        for name, value in zip(_of_values(form), _values(change), strict=True)
+    ]
 
 
 @functools.cache
