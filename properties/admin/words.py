@@ -6,6 +6,7 @@ from datetime import time
 from typing import Any
 
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -117,7 +118,7 @@ def _moment(text: str) -> str:
 
 def _number(value: float) -> str:
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return str(int(value)) if whole else str(value)
+    return number_format(int(value) if whole else str(value))
 
 
 def _unit(field: Field | None) -> str:
