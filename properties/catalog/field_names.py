@@ -32,6 +32,7 @@ _LABELS = {
     "utilizationRatioConstruction": "utilization ratio (construction)",
     "isMultiStoryPlan": "multi-storey floor plan",
     "co2Emissions": "CO2 emissions",
+    "constructionYear": "construction year on the energy certificate",  # not `yearBuilt`
     "issuedAt": "issue date",
     "thermalCharacteristic": "energy performance",
     "thermalCharacteristicElectricity": "energy performance for electricity",
