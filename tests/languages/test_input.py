@@ -17,6 +17,7 @@ from crm_sync.admin.workspace.pause_page import PauseForm
 from orders.admin.change_forms import RescheduleForm
 from orders.models import PersonSettings
 from properties.admin.source.source_form import SourceForm
+from properties.admin.words import rooms_in_words, worded
 from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable
 from properties.forms import input_values
@@ -138,6 +139,13 @@ def test_an_input_shows_the_decimal_mark_of_the_reader_and_no_groups(language, a
     assert shown(language, "areaBwf", 1250.5) == area
     assert shown(language, "numberOfRooms", 3.5) == rooms
     assert shown(language, "prices.buy.price", 1250000.0) == "1250000"
+
+
+@PLACES
+def test_a_number_in_words_has_the_decimal_mark_of_its_input(language):
+    with override(language):
+        assert worded("areaBwf", 1250.5) == f"{shown(language, 'areaBwf', 1250.5)} m²"
+        assert shown(language, "numberOfRooms", 3.5) in rooms_in_words(3.5)
 
 
 # --- days, times and moments ---
