@@ -45,7 +45,6 @@ class PauseForm(forms.Form):
     until = forms.DateTimeField(
         label=_("Until"),
         required=False,
-        input_formats=["%Y-%m-%dT%H:%M"],
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
         help_text=_("Empty: until somebody resumes it."),
     )

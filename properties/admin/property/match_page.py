@@ -29,6 +29,7 @@ from crm_sync.sentence import Sentence
 from crm_sync.text import plain, whole
 from crm_sync.translated import Text, number
 from properties.admin.property.change_history import numbers
+from properties.admin.words import rooms_in_words
 from properties.domain import candidates, headline
 from properties.domain.matching import Matching
 from properties.match_keys import Criterion
@@ -199,14 +200,10 @@ def _cell(row: dict[str, Any]) -> Cell:
         "name": name,
         "link": link(page_at("properties.property", row["pk"]), name),
         "title": plain(row["own_title"] or ""),
-        "place": ", ".join(filter(None, (place, _rooms(rooms)))),
+        "place": ", ".join(filter(None, (place, rooms_in_words(rooms)))),
         "marks": ", ".join(filter(None, marks)),
         "is_apart": row["none_there"],
     }
-
-
-def _rooms(rooms: Any) -> str:
-    return gettext("%(count)s rooms") % {"count": plain(rooms)} if rooms else ""
 
 
 # --- what is done --------------------------------------------------------------------------------

@@ -48,6 +48,12 @@ class Hidden(forms.CharField):
         return ""
 
 
+class WholeNumber(forms.IntegerField):
+    """A whole number without marks: of `1.000`, Django makes 1, and people mean a thousand."""
+
+    re_decimal = re.compile("(?!)")  # what Django takes off the end of a number: nothing
+
+
 class SourceForm(ModelForm):
     """The form of a source: where the feed is, when it is fetched, and who gets mail."""
 
@@ -71,6 +77,7 @@ class SourceForm(ModelForm):
             *("sender", "address", "sign_in", "header", "user", "new_secret", "without_secret"),
             *("is_enabled", "every_minutes", "daily_at", "expect_hours", "mail_to"),
         )
+        field_classes = {"every_minutes": WholeNumber, "expect_hours": WholeNumber}
         widgets = {
             "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             "header": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
