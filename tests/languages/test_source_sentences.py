@@ -8,14 +8,18 @@ from django.test import Client
 from django.utils import timezone, translation
 from lxml import html
 
-from crm_sync.models import Workspace
+from crm_sync.models import Hold, Workspace, hold
+from crm_sync.platform.errors import ErrorKind, Problem
+from crm_sync.sentence import sentence
 from orders.models import PersonSettings
-from properties.models import Fetch, Sender, Source
+from properties.drift.findings import DriftVerdict, entry
+from properties.models import DriftCheck, Fetch, Property, Sender, Source
 from properties.sources import source_mail
 from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.problems import noted
 from tests.properties.sources.test_worker import look
 
-SOURCES = "/admin/properties/source/"
+SOURCES, WORKSPACES = "/admin/properties/source/", "/admin/crm_sync/workspace/"
 
 
 @pytest.fixture
@@ -88,3 +92,82 @@ def test_that_nothing_new_comes_is_in_the_language_of_the_reader(agency, german)
     )
     page = shown(german.get(f"{SOURCES}{row.pk}/change/"))
     assert "seit 1.500 Stunden nichts Neues; erwartet wird etwas innerhalb von 24 h" in page
+
+
+# --- drift ---
+def test_why_a_check_ended_and_what_it_could_not_compare_is_in_the_language_of_the_reader(
+    main, german
+):
+    slow = Problem("GET /v1/properties/1: no answer in time", ErrorKind.SLOW)
+    kept = entry(1, "R-1", DriftVerdict.FAILED, [], error=slow)
+    stopped = sentence("the time of one run was up")
+    check = DriftCheck.objects.create(workspace=main, kind="SAMPLE", found=[kept], stopped=stopped)
+    page = shown(german.get(f"/admin/properties/driftcheck/{check.pk}/change/"))
+    assert "Vorzeitig beendet: die Zeit eines Laufs war um" in page
+    assert "Die Plattform hat nicht rechtzeitig geantwortet." in page
+
+
+# --- a workspace ---
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        (
+            {"slug": "a b"},
+            "Ein Name besteht nur aus Buchstaben, Ziffern, Bindestrichen und Unterstrichen.",
+        ),
+        ({"base_url": "https://u@x.test"}, "Die Adresse enthält einen Benutzernamen."),
+        ({"base_url": "https://x.test?a"}, "Die Adresse enthält eine Abfrage hinter einem ?."),
+        ({"base_url": "x"}, "Die Adresse ist keine http(s)-Adresse."),
+        (
+            {"base_url": "http://example.com"},
+            "Das Token würde unverschlüsselt gesendet: die Adresse muss mit https:// beginnen.",
+        ),
+    ],
+)
+def test_a_workspace_is_refused_in_the_language_of_the_reader(german, typed, text):
+    usual = {"slug": "neu", "base_url": "https://x.test", "token": "t"}
+    assert text in shown(german.post(f"{WORKSPACES}add/", usual | typed))
+
+
+def test_the_history_of_a_new_workspace_is_in_the_language_of_the_reader(german):
+    typed = {"slug": "neu", "base_url": "https://x.test", "token": "t", "unchecked": "on"}
+    german.post(f"{WORKSPACES}add/", typed)
+    row = Workspace.objects.get()
+    history = shown(german.get(f"{WORKSPACES}{row.pk}/history/"))
+    assert "Zugangsdaten: festes Token, bei https://x.test." in history
+
+
+# --- holds ---
+def test_what_is_noted_of_a_pause_is_in_the_language_of_the_reader(main, german):
+    tab = f"{WORKSPACES}{main.pk}/pause/"
+    kinds = ["pushes", "orders", "files"]
+    page = german.post(tab, {"step": "pause", "kinds": kinds, "reason": "x"}, follow=True)
+    noted_ = "Von einer Person angehalten: Änderungen, Aufträge und Dateien. x"
+    assert noted_ in shown(page)
+    german.post(tab, {"step": "resume", "kind": ["pushes"]})
+    history = shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
+    assert noted_ in history
+    assert "Fortgesetzt: Änderungen." in history
+    assert noted() == [
+        "Held by a person: changes, orders and files. x",
+        "Resumed: changes.",
+    ]
+
+
+def test_why_a_new_workspace_was_held_is_in_the_language_of_the_reader(main, german):
+    tab = f"{WORKSPACES}{main.pk}/pause/"
+    hold.watch_only(main.pk, now=timezone.now())
+    seen = hold.seen_as(hold.first_plan(main.pk))
+    german.post(tab, {"step": "go", "seen": seen})
+    page = shown(german.get(tab))
+    assert "neu auf einer echten Plattform" in page
+    assert Hold.objects.first().reason == "new on a live platform"
+
+
+# --- matching ---
+def test_what_is_noted_of_matching_is_in_the_language_of_the_reader(main, german):
+    row = Property.objects.create(workspace=main, object_reference_id="R-1", none_there=True)
+    address = f"/admin/properties/property/match/{main.pk}/"
+    page = german.post(address, {"again": row.pk}, follow=True)
+    assert "Wieder verglichen: 1 Objekt." in shown(page)
+    assert "Wieder verglichen: 1 Objekt." in shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
