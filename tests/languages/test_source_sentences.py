@@ -171,3 +171,28 @@ def test_what_is_noted_of_matching_is_in_the_language_of_the_reader(main, german
     page = german.post(address, {"again": row.pk}, follow=True)
     assert "Wieder verglichen: 1 Objekt." in shown(page)
     assert "Wieder verglichen: 1 Objekt." in shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
+
+
+# --- owners ---
+@pytest.mark.parametrize(
+    ("key", "english", "german_name"),
+    [
+        ("numberOfRooms", "number of rooms", "Anzahl Zimmer"),
+        ("prices.rent", "rent", "Miete"),
+        ("prices", "prices, all its fields", "Preise, alle Felder"),
+        ("group:Core", "General", "Allgemein"),
+        (
+            "group:Others",
+            "Fields that this app does not know",
+            "Felder, die diese Anwendung nicht kennt",
+        ),
+    ],
+)
+def test_who_owns_a_field_is_noted_in_the_language_of_the_reader(
+    main, german, key, english, german_name
+):
+    german.post(f"/admin/properties/property/owners/{main.pk}/", {"key": key, "owner": "theirs"})
+    assert noted() == [f"Owner of {english}: The platform owns it. It was: By the conflict policy."]
+    history = shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
+    text = "Die Plattform. Vorher: Nach der Regel für Konflikte."
+    assert f"Eigentümerschaft von «{german_name}»: {text}" in history
