@@ -19,6 +19,7 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
 from properties.models.source import SignIn
@@ -99,7 +100,7 @@ class SourceForm(ModelForm):
         try:
             parsed(text)
         except ValueError as error:
-            raise forms.ValidationError(f"{capitalized(str(error))}.") from None
+            raise forms.ValidationError(f"{capitalized(said(str(error)))}.") from None
         return text
 
     def clean_mail_to(self) -> str:
