@@ -294,7 +294,13 @@ SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
 # What commands, workers and programs read stays English; pages are in the language of the reader.
 LANGUAGE_CODE = "en"
 # A language is offered once every text is translated (decision 29). Until then there is only one.
-LANGUAGES = [("en", "English")]
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("de-ch", "Deutsch (Schweiz)"),
+    ("fr", "Français"),
+    ("it", "Italiano"),
+]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())

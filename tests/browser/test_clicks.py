@@ -1,7 +1,7 @@
 """What an agent and an operator do every day, from the overview: five clicks or fewer each.
 
 The browser counts each press of the mouse. Typing does not count, nor does the dialog of the system
-that a file is chosen in.
+that a file is chosen in. All of it is done in English at a desk, and in German on a phone.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,9 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.formats import number_format
 from django.utils.timezone import now
+from django.utils.translation import gettext, ngettext, override, pgettext
 from playwright.sync_api import Page
 
 from crm_sync.models import Hold
@@ -21,19 +23,34 @@ from properties.models import Batch, Change, Property
 from tests.browser.test_admin import stock
 from tests.browser.test_attention import disagree
 from tests.browser.test_gallery import delivered, folder
+from tests.browser.test_languages import speak
 from tests.properties.uploaded import table
 
 __all__ = ["delivered", "folder", "stock"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 MOST = 5
+RESUMED = "Resumed: %(work)s."
+IMPORTS = "A worker imports the file. This page follows by itself, and may be closed."
+PLACES = "A worker places it now. This page follows by itself, and may be closed."
+OPENS = "A worker opens a session for each and finds in it what you chose. Then you can place them."
+PLACE_ALL = (
+    "Workers place them one after the other. This page follows by itself, and may be closed."
+)
+PLACE = ("Place %(count)s order for %(cost)s", "Place %(count)s orders for %(cost)s")
+ORDERED_FOR = (
+    "What you choose here is ordered for %(count)s property. The review shows it with its own"
+    " prices.",
+    "What you choose here is ordered for all %(count)s properties. The review shows each of them"
+    " with its own prices.",
+)
 COUNT = "addEventListener('mousedown', () => sessionStorage.clicks++, true)"
 
 
 class Hand:
-    """A person with a mouse, on one page."""
+    """A person with a mouse, on one page, who reads a language."""
 
-    def __init__(self, page: Page):
-        self.page = page
+    def __init__(self, page: Page, language: str):
+        self.page, self.language = page, language
         page.add_init_script(COUNT)
 
     @contextmanager
@@ -44,9 +61,30 @@ class Hand:
         yield
         assert int(self.page.evaluate("sessionStorage.clicks")) == clicks <= MOST
 
+    def words(self, text: str, context: str = "", **values: object) -> str:
+        """Return a text of the pages in the language of the person."""
+        with override(self.language):
+            said = pgettext(context, text) if context else gettext(text)
+        return said % values if values else said
+
+    def counted(self, texts: tuple[str, str], count: int, **values: object) -> str:
+        with override(self.language):
+            return ngettext(*texts, count) % {"count": count, **values}
+
+    def euros(self, amount: int) -> str:
+        with override(self.language):
+            return f"{number_format(amount, 2, force_grouping=True)} EUR"
+
     def go(self, name: str) -> None:
-        """Press a line of the sidebar."""
-        self.page.click(f"#nav-sidebar-apps a:has(span:text-is('{name}'))")
+        """Press a line of the sidebar; on a phone, find the screen."""
+        if self.page.viewport_size["width"] > 1000:
+            self.page.click(f"#nav-sidebar-apps a:has(span:text-is('{self.words(name)}'))")
+            return
+        self.press_button("Search everything")
+        self.page.keyboard.type(self.words(name))
+        self.page.locator(".cs-hits a").first.wait_for()
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
 
     def find(self, words: str) -> None:
         """Search the list of properties for MH-1002, and open it: two presses."""
@@ -57,23 +95,31 @@ class Hand:
         self.page.click("#result_list a:has-text('MH-1002')")
         self.page.wait_for_selector(".ps-head")
 
-    def press(self, name: str, role: str = "link") -> None:
-        self.page.get_by_role(role, name=name, exact=True).first.click()
+    def open_tab(self, name: str) -> None:
+        """Open a tab of the workspace."""
+        tabs = self.page.get_by_role("navigation", name=self.words("Workspace"), exact=True)
+        tabs.get_by_role("link", name=self.words(name)).click()
 
-    def press_button(self, name: str) -> None:
-        self.press(name, "button")
+    def press(self, text: str, role: str = "link", **values: object) -> None:
+        """Press a link or a button by its whole name."""
+        self.page.get_by_role(role, name=self.words(text, **values), exact=True).first.click()
 
-    def sees(self, text: str) -> None:
-        self.page.wait_for_selector(f"text={text}")
+    def press_button(self, text: str, **values: object) -> None:
+        self.press(text, "button", **values)
+
+    def sees(self, text: str, **values: object) -> None:
+        self.page.get_by_text(self.words(text, **values)).first.wait_for()
 
 
-@pytest.fixture
-def hand(visit, box, stock, drain_all) -> Iterator[Hand]:
+@pytest.fixture(params=[("en", 1400), ("de", 390)], ids=lambda param: param[0])
+def hand(request, visit, box, stock, drain_all) -> Iterator[Hand]:
     """Return the hand of somebody who is a user of the platform as well."""
     user_list.ask(stock.pk, now())
     drain_all()
-    window = visit()
-    hand = Hand(window.log_in())
+    language, width = request.param
+    window = visit(width=width)
+    hand = Hand(window.log_in(), language)
+    speak(language)
     account = User.objects.get(username="agent")
     PlatformUser.objects.filter(platform_id="101").update(account=account)
     yield hand
@@ -81,7 +127,7 @@ def hand(visit, box, stock, drain_all) -> Iterator[Hand]:
 
 
 def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all):
-    page = hand.page
+    page, title = hand.page, hand.words("Title", context="field")
     with hand.task(clicks=2):  # find
         hand.find("MH-1002")
     row = Property.objects.get(object_reference_id="MH-1002")
@@ -89,16 +135,16 @@ def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all)
     with hand.task(clicks=4):  # edit
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
-        page.click(".ps-tabs >> text=Texts")
+        page.click(f".ps-tabs >> text={hand.words('Texts')}")
         page.fill("[name=title]", "House with a large garden")
-        hand.press_button("Save")
-        hand.sees("was changed successfully")
+        with page.expect_navigation():
+            hand.press_button("Save")
     with hand.task(clicks=4):  # undo
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
         page.click("a[href$='/history/']")
         hand.press_button("Undo")
-        hand.sees("Title is what it was before")
+        hand.sees("%(field)s is what it was before; a worker sends it.", field=title)
     row.refresh_from_db()
     assert row.desired["title"] == before
     drain_all()
@@ -142,15 +188,15 @@ def test_sending_is_paused_and_resumed(hand):
     with hand.task(clicks=4):
         hand.go("Workspaces")
         page.click("#result_list tbody a >> nth=0")
-        page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Pause").click()
-        page.get_by_label("Reason").fill("The feed has wrong prices")
+        hand.open_tab("Pause")
+        page.get_by_label(hand.words("Reason")).fill("The feed has wrong prices")
         hand.press_button("Pause")
-        page.get_by_role("button", name="Resume").first.wait_for()
+        page.get_by_role("button", name=hand.words("Resume")).first.wait_for()
     assert Hold.objects.active(now()).exists()
     with hand.task(clicks=2):  # the banner leads there
         hand.press("Resume it on the tab Pause.")
-        page.get_by_role("button", name="Resume").first.click()
-        page.wait_for_selector("text=Resumed:")
+        page.get_by_role("button", name=hand.words("Resume")).first.click()
+        page.wait_for_selector(f"text={hand.words(RESUMED).partition('%')[0]}")
     assert not Hold.objects.active(now()).exists()
 
 
@@ -163,18 +209,18 @@ def test_a_feed_is_imported(hand, drain_all, settings, tmp_path):
         hand.press("Import a feed")
         hand.page.set_input_files("[name=file]", feed)
         hand.press_button("Upload")
-        hand.sees("A worker looks at the file")
+        hand.sees("A worker looks at the file. Nothing is imported before you say so.")
         drain_all()
-        hand.sees("This is what the import would do")
-        hand.press_button("Import")
-        hand.sees("A worker imports the file")
+        hand.sees("This is what the import would do. Nothing was imported yet.")
+        hand.press_button("Import", context="button")
+        hand.sees(IMPORTS)
         drain_all()
         hand.sees("All records were imported.")
     assert Property.objects.filter(object_reference_id__in=["A1", "A2"]).count() == 2
 
 
 def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
-    page = hand.page
+    page, cost, all_five = hand.page, hand.euros(249), hand.euros(1245)
     with hand.task(clicks=5):  # reschedule
         hand.go("Orders")
         page.click("#result_list tbody a >> nth=0")
@@ -194,22 +240,22 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
     with hand.task(clicks=5):  # place from an empty form
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
-        page.click("text=Order…")
+        hand.press("Order…")
         page.fill("[name=quantity-11]", "1")
         hand.press_button("Review")
-        page.get_by_role("button", name="Place this order for 249.00 EUR").click()
-        hand.sees("A worker places it now")
+        hand.press_button("Place this order for %(cost)s", cost=cost)
+        hand.sees(PLACES)
     drain_all()
     with hand.task(clicks=5):  # place as last time; Enter reviews it
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1001')")
-        page.click("text=Order…")
+        hand.press("Order…")
         hand.press_button("As last time")
-        page.wait_for_selector("[data-sum]:text-is('249.00 EUR')")
+        page.wait_for_selector(f"[data-sum]:text-is('{cost}')")
         page.focus("[name=quantity-11]")
         page.keyboard.press("Enter")
-        page.get_by_role("button", name="Place this order for 249.00 EUR").click()
-        hand.sees("A worker places it now")
+        hand.press_button("Place this order for %(cost)s", cost=cost)
+        hand.sees(PLACES)
     drain_all()
     workspace = Property.objects.all()[0].workspace
     for number in range(5):
@@ -222,14 +268,15 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
         page.wait_for_selector("text=MH-1001", state="detached")
         page.click("#action-toggle")
         hand.press_button("Order for these…")
-        hand.sees("is ordered for all 5 properties")
+        page.get_by_text(hand.counted(ORDERED_FOR, 5)).wait_for()
         page.fill("[name=quantity-11]", "1")
-        page.wait_for_selector("[data-sum]:text-is('249.00 EUR each, about 1,245.00 EUR for 5')")
+        each = {"one": cost, "all": all_five, "count": "5"}
+        hand.sees("%(one)s each, about %(all)s for %(count)s", **each)
         hand.press_button("Review")
-        hand.sees("A worker opens a session for each")
+        hand.sees(OPENS)
         drain_all()
-        page.get_by_role("button", name="Place 5 orders for 1,245.00 EUR").click()
-        hand.sees("Workers place them one after the other")
+        page.get_by_role("button", name=hand.counted(PLACE, 5, cost=all_five)).click()
+        hand.sees(PLACE_ALL)
     drain_all()
     assert set(Placement.objects.values_list("state", flat=True)) == {"PLACED"}
 
@@ -237,33 +284,33 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
 def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
     page = hand.page
     with hand.task(clicks=0):  # see that no worker runs
-        hand.sees("No worker")
+        hand.sees("No worker ever ran here")
     with hand.task(clicks=4):  # replay
         hand.go("Received events")
         row = page.locator("#result_list tbody tr:has-text('ORDER_STATUS_UPDATED')").first
         row.locator("input[type=checkbox]").click()
         hand.press_button("Replay…")
-        page.get_by_role("button", name="Replay 1").click()
-        hand.sees("A worker plays them now")
+        hand.press_button("Replay %(playable)s", playable=1)
+        hand.sees("A worker plays them now: %(count)s.", count=1)
     with hand.task(clicks=4):  # rotate the secret
         before = box.workspace.webhook["authSecret"]
         hand.go("Workspaces")
         page.click("#result_list tbody a >> nth=0")
-        page.get_by_role("navigation", name="Workspace").get_by_role("link", name="Webhook").click()
+        hand.open_tab("Webhook")
         hand.press_button("Rotate the secret")
-        hand.sees("The platform has a new secret")
+        hand.sees("The platform has a new secret; the old one is taken for ten more minutes.")
     assert box.workspace.webhook["authSecret"] != before
 
 
 def test_a_conflict_is_decided(hand, box, drain_all):
-    page = hand.page
+    page, title = hand.page, hand.words("Title", context="field")
     row = disagree(box, drain_all)
     with hand.task(clicks=4):
         hand.go("Conflicts")
-        page.click("#result_list tbody tr:has-text('Title') a >> nth=0")
-        page.get_by_role("radiogroup", name="Title", exact=True).get_by_text("Theirs").last.click()
+        page.click(f"#result_list tbody tr:has-text('{title}') a >> nth=0")
+        page.get_by_role("radiogroup", name=title, exact=True).get_by_text("Theirs").last.click()
         hand.press_button("Decide what is chosen")
-        hand.sees("Still open: 2.")
+        hand.sees("Still open: %(count)s.", count=2)
     row.refresh_from_db()
     assert row.desired["title"] == "Theirs"
 
@@ -274,13 +321,13 @@ def test_pictures_are_looked_at_and_saved(hand, delivered):
         hand.go("Orders")
         page.click("#result_list tbody a >> nth=0")
         page.locator("a[data-view]").nth(0).click()
-        viewer = page.get_by_role("dialog", name="Pictures")
+        viewer = page.get_by_role("dialog", name=hand.words("Pictures"))
         with page.expect_download() as saving:
-            viewer.get_by_role("link", name="ground-photo-1.png, HD, save").click()
+            viewer.get_by_role("link", name="ground-photo-1.png, HD").click()
     assert saving.value.suggested_filename == "ground-photo-1.png"
     with hand.task(clicks=3):  # all
         hand.go("Orders")
         page.click("#result_list tbody a >> nth=0")
         with page.expect_download() as saving:
-            page.get_by_role("link", name="Save all as ZIP").click()
+            hand.press("Save all as ZIP")
     assert saving.value.suggested_filename.endswith(".zip")
