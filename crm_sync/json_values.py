@@ -5,8 +5,7 @@ import math
 from collections import Counter
 from typing import Any, NoReturn
 
-from django.utils.translation import gettext
-
+from crm_sync.sentence import sentence
 from crm_sync.text import quoted
 
 
@@ -27,28 +26,30 @@ def read_json(text: str | bytes) -> Any:
             parse_int=_readable,
         )
     except UnicodeDecodeError as error:
-        raise ValueError(gettext("This is not UTF-8")) from error
+        raise ValueError(sentence("This is not UTF-8")) from error
     except RecursionError as error:
-        raise ValueError(gettext("This is nested too deeply")) from error
+        raise ValueError(sentence("This is nested too deeply")) from error
     except json.JSONDecodeError as error:
-        text = gettext("This is not JSON: the mistake is at line %(line)s, column %(column)s")
-        raise ValueError(text % {"line": error.lineno, "column": error.colno}) from error
+        why = sentence(
+            "This is not JSON: the mistake is at line %(line)s, column %(column)s",
+            line=error.lineno,
+            column=error.colno,
+        )
+        raise ValueError(why) from error
 
 
 def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) < len(members):
         name = Counter(name for name, _ in members).most_common(1)[0][0]
-        text = gettext("This holds %(name)s twice in one object")
-        raise ValueError(text % {"name": quoted(name)})
+        raise ValueError(sentence("This holds %(name)s twice in one object", name=quoted(name)))
     return found
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        said = gettext("This holds %(number)s, which is too large")
-        raise ValueError(said % {"number": text[:40]})
+        raise ValueError(sentence("This holds %(number)s, which is too large", number=text[:40]))
     return number
 
 
@@ -56,8 +57,8 @@ def _readable(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise ValueError(gettext("This holds a number that is too long")) from error
+        raise ValueError(sentence("This holds a number that is too long")) from error
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(gettext("This is not JSON: %(name)s is no number") % {"name": name})
+    raise ValueError(sentence("This is not JSON: %(name)s is no number", name=name))

@@ -127,6 +127,11 @@ def name_in_context(context: str, name: str) -> Sentence:
     return Sentence("", f"{context}{CONTEXT_SEPARATOR}{name}")
 
 
+def sentence_of(name: str, text: str) -> Sentence:
+    """Return what is said of something, with its name: `translated.said_of`, to be stored."""
+    return sentence("%(name)s: %(text)s", name=name, text=text)
+
+
 def said(text: object) -> str:
     """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
     return text.said() if isinstance(text, Sentence) else str(text)
@@ -147,6 +152,8 @@ def _in_english(value: Value) -> str:
     # A sentence of a module is made before there is any translation, so its text asks for none.
     if isinstance(value, str):
         return format(value)
+    if isinstance(value, int):
+        return f"{value:,}"  # quick, and the same where there are no settings
     with override("en"), timezone.override(UTC):
         return _said(value)
 

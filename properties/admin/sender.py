@@ -31,11 +31,6 @@ HELP: dict[str, Text] = {
         'For tables: a column of the file, and ours, such as {"Ort": "address.locality"}.'
     ),
 }
-FLAG_FAULTS: dict[str, Text] = {
-    sender_flags.HAS_RULE: _("%(name)s has a rule of its own: it cannot set another field"),
-    sender_flags.UNKNOWN: _("%(name)s: %(target)s is no column with its field, nor a word of IDX"),
-    sender_flags.UNSETTABLE: _("%(name)s: %(target)s is no field that one column can set"),
-}
 
 
 class SenderForm(ModelForm):
@@ -88,7 +83,7 @@ class SenderForm(ModelForm):
             try:
                 sender_flags.mapping(data["flags"])
             except sender_flags.BadFlags as error:
-                self.add_error("flags", FLAG_FAULTS[error.why] % error.named)
+                self.add_error("flags", str(error))
         return data
 
 

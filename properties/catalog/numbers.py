@@ -18,8 +18,8 @@ from decimal import Decimal
 from typing import NoReturn
 
 from django.utils.formats import get_format
-from django.utils.translation import gettext
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 from properties.catalog.field import Field
 from properties.catalog.ranges import is_likely
@@ -71,7 +71,15 @@ _FLOORS = {
 
 
 class Unreadable(Exception):
-    """A text is no value of its field; the message is a sentence for people."""
+    """A text is no value of its field.
+
+    Attributes:
+        why: what people read about it; "" if nobody has to.
+    """
+
+    def __init__(self, why: str = "") -> None:
+        self.why = Sentence(why)
+        super().__init__(self.why)
 
 
 def number(
@@ -97,7 +105,7 @@ def number(
         return whole(float(plain)) if "." in plain else int(plain)
     if len(plain) > LONGEST:
         if plain.lstrip("+-").isdecimal():
-            raise Unreadable(gettext("%(text)s is too large") % {"text": quoted(text)})
+            raise Unreadable(sentence("%(text)s is too large", text=quoted(text)))
         _refuse_number(text)
     if field.name == "floor" and (floor := _floor(plain.upper())) is not None:
         return floor
@@ -151,10 +159,11 @@ def of_percentage(field: Field, shown: object, percent: Number) -> Number:
         return percent
     if field.unit == "ratio":
         return whole(float(Decimal(repr(percent)) / 100))
-    said = {"text": quoted(shown), "unit": _NAMES.get(field.unit, "")}
-    if said["unit"]:
-        raise Unreadable(gettext("%(text)s is a percentage, not a number in %(unit)s") % said)
-    raise Unreadable(gettext("%(text)s is a percentage, not a number") % said)
+    text = quoted(shown)
+    if unit := _NAMES.get(field.unit, ""):
+        why = sentence("%(text)s is a percentage, not a number in %(unit)s", text=text, unit=unit)
+        raise Unreadable(why)
+    raise Unreadable(sentence("%(text)s is a percentage, not a number", text=text))
 
 
 def _words_beside(field: Field, currency: str) -> frozenset[str]:
@@ -209,10 +218,13 @@ def _likely(
     if len(found) == 2 and is_group:
         return thousands
     if len(found) != 1:
-        said = gettext("%(text)s is unclear: write %(first)s or %(second)s")
-        second = shown_number(whole(decimal))
-        values = {"text": quoted(text), "first": thousands, "second": second}
-        raise Unreadable(said % values)
+        why = sentence(
+            "%(text)s is unclear: write %(first)s or %(second)s",
+            text=quoted(text),
+            first=str(thousands),
+            second=shown_number(whole(decimal)),
+        )
+        raise Unreadable(why)
     return found[0]
 
 
@@ -225,12 +237,12 @@ def _floor(text: str) -> int | None:
 
 def _finite(text: str, value: float) -> Number:
     if not math.isfinite(value):
-        raise Unreadable(gettext("%(text)s is too large") % {"text": quoted(text)})
+        raise Unreadable(sentence("%(text)s is too large", text=quoted(text)))
     return whole(value)
 
 
 def _refuse_number(text: str, unit: str = "") -> NoReturn:
-    said = {"text": quoted(text), "unit": unit}
     if unit:
-        raise Unreadable(gettext("%(text)s is not a number in %(unit)s") % said)
-    raise Unreadable(gettext("%(text)s is not a number such as 1200 or 4.5") % said)
+        why = sentence("%(text)s is not a number in %(unit)s", text=quoted(text), unit=unit)
+        raise Unreadable(why)
+    raise Unreadable(sentence("%(text)s is not a number such as 1200 or 4.5", text=quoted(text)))

@@ -5,19 +5,15 @@ for the same reason, wherever it is read.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
-
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
-from crm_sync.translated import Text
 from properties.catalog.field import Field, Kind
 from properties.catalog.numbers import FRANCS, LONGEST, Unreadable, number
 
-NO_DATE = _("%(text)s is not a date such as 2026-01-31")
-NO_TIME = _("%(text)s is not a time such as 2026-01-31 09:00")
 # The words for true and false in Excel, in the languages of Switzerland, and what people write.
 _WORDS = {
     **dict.fromkeys(("true", "wahr", "vrai", "vero", "1", "x"), True),
@@ -57,12 +53,12 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS, thousand
     return text
 
 
-def fault(field: Field, text: str) -> str | None:
+def fault(field: Field, text: str) -> Sentence | None:
     """Return why a text is no value of its field; None if it is one."""
     try:
         read(field, text, UTC)
     except Unreadable as error:
-        return str(error)
+        return error.why
     return None
 
 
@@ -72,7 +68,7 @@ def day(text: str) -> str:
     Raises:
         Unreadable: it is none.
     """
-    return _cut(text, NO_DATE)[0]
+    return _cut(text, _no_date)[0]
 
 
 def moment(text: str, zone: tzinfo) -> str:
@@ -84,7 +80,7 @@ def moment(text: str, zone: tzinfo) -> str:
     Raises:
         Unreadable: it is none.
     """
-    iso, time, offset = _cut(text, NO_TIME)
+    iso, time, offset = _cut(text, _no_time)
     if not time:
         return iso
     try:
@@ -92,7 +88,7 @@ def moment(text: str, zone: tzinfo) -> str:
         there = at if at.tzinfo else at.replace(tzinfo=zone)
         return there.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError):  # 25:00; year 1 in an offset east of UTC
-        raise Unreadable(NO_TIME % {"text": quoted(text)}) from None
+        raise Unreadable(_no_time(text)) from None
 
 
 def yes_or_no(text: str) -> bool:
@@ -103,23 +99,31 @@ def yes_or_no(text: str) -> bool:
     """
     word = _WORDS.get(text.strip().lower())
     if word is None:
-        raise Unreadable(gettext("%(text)s is neither yes nor no") % {"text": quoted(text)})
+        raise Unreadable(sentence("%(text)s is neither yes nor no", text=quoted(text)))
     return word
 
 
-def _cut(text: str, refusal: Text) -> tuple[str, str, str]:
+def _no_date(text: str) -> Sentence:
+    return sentence("%(text)s is not a date such as 2026-01-31", text=quoted(text))
+
+
+def _no_time(text: str) -> Sentence:
+    return sentence("%(text)s is not a time such as 2026-01-31 09:00", text=quoted(text))
+
+
+def _cut(text: str, refusal: Callable[[str], Sentence]) -> tuple[str, str, str]:
     """Split a text into the day in ISO form, the time and the offset.
 
     Args:
-        refusal: what is said of a text that is none, with a place for the text.
+        refusal: what is said of a text that is none.
     """
     found = _DAY.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if found is None:
-        raise Unreadable(refusal % {"text": quoted(text)})
+        raise Unreadable(refusal(text))
     year, month, day_ = found.group(1, 2, 3) if found[1] else found.group(7, 6, 4)
     try:
         iso = date(int(year), int(month), int(day_)).isoformat()
     except ValueError:
-        said = gettext("%(text)s is no day of the calendar") % {"text": quoted(text)}
-        raise Unreadable(said) from None
+        why = sentence("%(text)s is no day of the calendar", text=quoted(text))
+        raise Unreadable(why) from None
     return iso, (found[8] or "").replace(",", "."), found[9] or ""

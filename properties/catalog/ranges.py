@@ -6,8 +6,7 @@ The interface gives no ranges. These follow from the units, and are no narrower 
 import math
 from decimal import Decimal
 
-from django.utils.translation import gettext
-
+from crm_sync.sentence import Sentence, sentence
 from properties.catalog.field import Field, Kind
 
 Range = tuple[float | None, float | None]  # least and most; None if there is no end
@@ -33,16 +32,16 @@ def range_of(field: Field) -> Range:
     return _OF_NAME.get(field.name) or _OF_UNIT.get(field.unit, _ANY)
 
 
-def range_fault(field: Field, number: float | Decimal) -> str | None:
+def range_fault(field: Field, number: float | Decimal) -> Sentence | None:
     """Return the fault of a finite number that the field cannot mean."""
     least, most = range_of(field)
     if (least is None or number >= least) and (most is None or number <= most):
         return None
+    # As a person writes them: a year has no thousands.
+    values = {"least": str(least), "most": str(most), "number": str(number)}
     if least is not None and most is not None:
-        text = gettext("Write a number between %(least)s and %(most)s, not %(number)s")
-    else:
-        text = gettext("Write a number from %(least)s, not %(number)s")
-    return text % {"least": least, "most": most, "number": number}
+        return sentence("Write a number between %(least)s and %(most)s, not %(number)s", **values)
+    return sentence("Write a number from %(least)s, not %(number)s", **values)
 
 
 def is_likely(field: Field, number: float) -> bool:

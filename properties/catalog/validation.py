@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
-
 from crm_sync.platform import references
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import quoted
-from crm_sync.translated import Text
 from properties.catalog import parsing
 from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import Field, Kind
@@ -27,16 +24,16 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MANY = 12  # values that a message can list and still be read
 CHOICE = ": choose one of "  # what follows in English are the values of an enum
-_MISSING = _("This value is missing")
-READ_ONLY_MESSAGE = _("Only the platform can change this")
+_MISSING = sentence("This value is missing")
+READ_ONLY_MESSAGE = sentence("Only the platform can change this")
 # What a person has to write, for each pattern of the catalog.
-PATTERNS: dict[str, Text] = {
-    "[A-Z]{2}": _("Use a two-letter code such as CH"),
-    "[A-Z]{3}": _("Use a three-letter code such as CHF"),
-    "[a-z]{2}": _("Use two small letters such as de"),
+PATTERNS: dict[str, Sentence] = {
+    "[A-Z]{2}": sentence("Use a two-letter code such as CH"),
+    "[A-Z]{3}": sentence("Use a three-letter code such as CHF"),
+    "[a-z]{2}": sentence("Use two small letters such as de"),
 }
 
-Check = Callable[[object], str | None]  # a value that says something, to what is wrong with it
+Check = Callable[[object], Sentence | None]  # a value that says something, to what is wrong with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +47,9 @@ class FieldFault:
     message: str
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """The message after its path, for a place that shows no field."""
-        return f"{self.path}: {self.message}"
+        return sentence_of(self.path, self.message)
 
 
 def validate(path: str, value: object) -> list[FieldFault]:
@@ -72,7 +69,7 @@ def new_faults(path: str, value: object, stored: object) -> list[FieldFault]:
     only the platform sets has no such beside: it may be said again, and neither set nor cleared.
     """
     if path in READ_ONLY:
-        return [] if equal(path, value, stored) else [FieldFault(path, str(READ_ONLY_MESSAGE))]
+        return [] if equal(path, value, stored) else [FieldFault(path, READ_ONLY_MESSAGE)]
     known = validate(path, stored)
     return [fault for fault in validate(path, value) if fault not in known]
 
@@ -84,12 +81,18 @@ def misplaced(path: str) -> FieldFault | None:
     """
     leaf = leaf_of(path)
     if leaf in MERGED:
-        text = gettext("%(leaf)s is changed member by member: name one of its members")
-        return FieldFault(path, text % {"leaf": leaf})
+        return FieldFault(
+            path,
+            sentence("%(leaf)s is changed member by member: name one of its members", leaf=leaf),
+        )
     if leaf != path:
-        text = gettext("This is a part of %(leaf)s, which is sent as a whole: set %(leaf)s")
-        return FieldFault(path, text % {"leaf": leaf})
-    return None if leaf else FieldFault(path, gettext("Every field needs a name"))
+        return FieldFault(
+            path,
+            sentence(
+                "This is a part of %(leaf)s, which is sent as a whole: set %(leaf)s", leaf=leaf
+            ),
+        )
+    return None if leaf else FieldFault(path, sentence("Every field needs a name"))
 
 
 def validate_document(document: dict[str, object]) -> list[FieldFault]:
@@ -116,7 +119,7 @@ def _faults(path: str, value: object) -> Iterator[FieldFault]:
             yield FieldFault(path, message)
     elif field.read_only:
         if value not in ([], {}):
-            yield FieldFault(path, str(READ_ONLY_MESSAGE))
+            yield FieldFault(path, READ_ONLY_MESSAGE)
     else:
         yield from _container_faults(field, path, value)
 
@@ -143,76 +146,82 @@ def text_faults(
             yield from text_faults(f"{path}[{index}]", item, fault)
 
 
-def _unread(field: Field, value: object) -> str | None:
+def _unread(field: Field, value: object) -> Sentence | None:
     """Return why a text is no value of a field, in the words of every reader."""
     return parsing.fault(field, value) if isinstance(value, str) else None
 
 
-def _boolean_fault(field: Field, value: object) -> str | None:
+def _boolean_fault(field: Field, value: object) -> Sentence | None:
     if isinstance(value, bool):
         return None
-    return _unread(field, value) or gettext("Write true or false")
+    return _unread(field, value) or sentence("Write true or false")
 
 
-def _date_fault(field: Field, value: object) -> str | None:
+def _date_fault(field: Field, value: object) -> Sentence | None:
     good = isinstance(value, str) and read_date(value) is not None
-    return None if good else _unread(field, value) or gettext("Write a date such as 2026-01-31")
+    return None if good else _unread(field, value) or sentence("Write a date such as 2026-01-31")
 
 
-def _datetime_fault(field: Field, value: object) -> str | None:
+def _datetime_fault(field: Field, value: object) -> Sentence | None:
     good = isinstance(value, str) and read_datetime(value) is not None
     if good:
         return None
-    return _unread(field, value) or gettext("Write a time such as 2026-01-31T09:00:00Z")
+    return _unread(field, value) or sentence("Write a time such as 2026-01-31T09:00:00Z")
 
 
-def _number_fault(field: Field, value: object) -> str | None:
+def _number_fault(field: Field, value: object) -> Sentence | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return _unread(field, value) or gettext("Write a number")
+        return _unread(field, value) or sentence("Write a number")
     try:
         is_finite = math.isfinite(value)
     except OverflowError:  # a whole number that no float can hold, nor the platform
-        return gettext("This number is too large")
+        return sentence("This number is too large")
     if not is_finite:
-        return gettext("Write a finite number")
+        return sentence("Write a finite number")
     if field.kind is Kind.INTEGER and value != int(value):
-        return gettext("Write a whole number")
+        return sentence("Write a whole number")
     return range_fault(field, value)
 
 
-def _enum_fault(field: Field, value: object) -> str | None:
+def _enum_fault(field: Field, value: object) -> Sentence | None:
     if isinstance(value, str) and value in _WORDS[field.path]:
         return None
     if value == UNKNOWN:
-        return gettext("UNKNOWN cannot be sent: leave it out")
+        return sentence("UNKNOWN cannot be sent: leave it out")
     if not isinstance(value, str):
-        return gettext("Write one of its values")
+        return sentence("Write one of its values")
     if len(field.enum) > _MANY:
-        return gettext("%(value)s is not one of its values") % {"value": quoted(value)}
-    text = gettext("%(value)s is not one of its values: choose one of %(choices)s")
-    return text % {"value": quoted(value), "choices": ", ".join(field.enum)}
+        return sentence("%(value)s is not one of its values", value=quoted(value))
+    return sentence(
+        "%(value)s is not one of its values: choose one of %(choices)s",
+        value=quoted(value),
+        choices=field.enum,
+    )
 
 
-def _string_fault(field: Field, value: object) -> str | None:
+def _string_fault(field: Field, value: object) -> Sentence | None:
     if not isinstance(value, str):
-        return gettext("Write a text")
+        return sentence("Write a text")
     if field.pattern and not re.fullmatch(field.pattern, value):
-        return str(PATTERNS[field.pattern])
+        return PATTERNS[field.pattern]
     if field.max_length is not None and len(value) > field.max_length:
-        text = gettext("Use at most %(most)s characters, not %(count)s")
-        return text % {"most": field.max_length, "count": len(value)}
+        return sentence(
+            "Use at most %(most)s characters, not %(count)s",
+            most=field.max_length,
+            count=len(value),
+        )
     if field.path == "objectReferenceId" and (fault := references.fault(value)):
         return fault
     return _text_fault(value)
 
 
-def _text_fault(text: str) -> str | None:
+def _text_fault(text: str) -> Sentence | None:
     if text.isprintable():  # what most are: no such character is
         return None
     if _CONTROL.search(text):
-        return gettext("Remove the control character in this text")
+        return sentence("Remove the control character in this text")
     if _SURROGATE.search(text):
-        return gettext("Remove the half of a character in this text")
+        return sentence("Remove the half of a character in this text")
     return None
 
 
@@ -220,7 +229,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
     """Yield the faults of a list, a map or an object."""
     is_list = field.kind.is_list
     if not isinstance(value, list if is_list else dict):
-        text = gettext("Write a list") if is_list else gettext("Write an object")
+        text = sentence("Write a list") if is_list else sentence("Write an object")
         yield FieldFault(path, text)
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -231,7 +240,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
         inside = _map_faults if field.kind is Kind.MAP else partial(_member_faults, field.path)
         found = list(inside(path, value))
         if found and is_empty(field.path, value):  # it may lack each value
-            found = [fault for fault in found if fault.message != str(_MISSING)]
+            found = [fault for fault in found if fault.message != _MISSING]
         yield from found
 
 
@@ -244,7 +253,7 @@ def _item_faults(field: Field, path: str, item: object) -> Iterator[FieldFault]:
     elif isinstance(item, dict):
         yield from _member_faults(f"{field.path}[]", path, item)
     else:
-        yield FieldFault(path, gettext("Write an object"))
+        yield FieldFault(path, sentence("Write an object"))
 
 
 def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[FieldFault]:
@@ -266,17 +275,17 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
             yield FieldFault(f"{path}.{name}", message)
     for child in required(path):
         if value.get(child.name) in (None, ""):
-            yield FieldFault(f"{path}.{child.name}", str(_MISSING))
+            yield FieldFault(f"{path}.{child.name}", _MISSING)
 
 
 def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
     """Yield the faults of a map of texts."""
     for name, member in value.items():
         if not name:
-            yield FieldFault(path, gettext("Give each entry a name"))
+            yield FieldFault(path, sentence("Give each entry a name"))
         yield from text_faults(path, name)
         if member is not None and not isinstance(member, str):
-            yield FieldFault(f"{path}.{name}", gettext("Write a text"))
+            yield FieldFault(f"{path}.{name}", sentence("Write a text"))
         else:
             yield from text_faults(f"{path}.{name}", member)
 
@@ -290,8 +299,10 @@ def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:
             continue
         if code in seen:
             path = f"localizations[{index}].languageCode"
-            text = gettext("%(code)s is there already: a language has one text")
-            yield FieldFault(path, text % {"code": quoted(code)})
+            yield FieldFault(
+                path,
+                sentence("%(code)s is there already: a language has one text", code=quoted(code)),
+            )
         seen.add(code)
 
 

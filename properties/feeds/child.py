@@ -1,6 +1,6 @@
 """The process that reads one feed: `python -m properties.feeds.child FILE < PROFILE`.
 
-It has no settings of Django, so it reaches no database and no secret, and says all in English. It
+It has no settings of Django, so it reaches no database and no secret, and translates nothing. It
 writes the items to its standard output, one item a line, and then how the file ended. A file that
 needs too much time or memory ends only this process.
 """
@@ -16,6 +16,7 @@ from typing import BinaryIO
 from django.apps import apps
 from django.conf import settings
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
 from properties.feeds.profile import Profile
 from properties.feeds.recognition import read_feed
@@ -36,17 +37,18 @@ def main(path: Path, profile: Profile, output: BinaryIO) -> None:
     sys.set_int_max_str_digits(0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_DATA, MAX_MEMORY)
-    kind, problem, is_too_large = "whole", "", False
+    kind, problem, is_too_large = "whole", Sentence(), False
     try:
         _write_items(path, profile, output)
     except NotAFeed as error:
-        kind, problem = type(error).__name__, str(error)
+        kind, problem = type(error).__name__, Sentence(str(error))
     except MemoryError:
         is_too_large = True
     if is_too_large:  # outside the except block the memory is free again
         size = resource.getrlimit(resource.RLIMIT_DATA)[0] // 1024**2
-        kind, problem = "NotAFeed", f"{path.name}: takes more than {size} MiB to read: split it"
-    output.write(json.dumps(["end", kind, problem]).encode("ascii") + b"\n")
+        why = sentence("takes more than %(size)s MiB to read: split it", size=size)
+        kind, problem = "NotAFeed", sentence_of(path.name, why)
+    output.write(json.dumps(["end", kind, problem.stored]).encode("ascii") + b"\n")
     output.flush()
 
 

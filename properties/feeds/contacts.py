@@ -8,15 +8,34 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 from properties import catalog
 
 # At least seven digits with the usual separators: feeds write phone numbers in many ways.
 _PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+
+
+def _no_phone(path: str, value: str) -> Sentence:
+    return sentence(
+        "%(path)s: %(value)s is no phone number; it is imported all the same",
+        path=path,
+        value=quoted(value),
+    )
+
+
+def _no_address(path: str, value: str) -> Sentence:
+    return sentence(
+        "%(path)s: %(value)s is no mail address; it is imported all the same",
+        path=path,
+        value=quoted(value),
+    )
+
+
 _LOOKS = {
-    **dict.fromkeys(("phone", "mobile"), (_PHONE, "phone number")),
-    **dict.fromkeys(("email", "inquiryEmail"), (_EMAIL, "mail address")),
+    **dict.fromkeys(("phone", "mobile"), (_PHONE, _no_phone)),
+    **dict.fromkeys(("email", "inquiryEmail"), (_EMAIL, _no_address)),
 }
 _FIELDS = [
     (field.path, *_LOOKS[field.name])
@@ -36,16 +55,16 @@ _NO_STREET = re.compile(
 )
 
 
-def odd_contacts(document: dict[str, Any]) -> Iterator[str]:
+def odd_contacts(document: dict[str, Any]) -> Iterator[Sentence]:
     """Yield a warning for each invalid contact of a record, once for each text."""
     told: set[str] = set()
-    for path, looks, what in _FIELDS:
+    for path, looks, refused in _FIELDS:
         value: Any = document
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         if isinstance(value, str) and value not in told and not looks.fullmatch(value):
             told.add(value)
-            yield f"{path}: {quoted(value)} is no {what}; it is imported all the same"
+            yield refused(path, value)
 
 
 def street(text: str) -> tuple[str, str]:

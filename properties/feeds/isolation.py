@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds.limits import MAX_SECONDS
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.recognition import reader_of
@@ -56,13 +57,14 @@ def open_lines(path: Path, profile: Profile = USUAL) -> Iterator[Line]:
 
 
 def _lines(path: Path, profile: Profile) -> Iterator[Line]:
-    kind, problem = "", ""
+    kind, problem = "", Sentence()
     with _process(path, profile) as process:
         for line in process.stdout or ():
             if not line.endswith(b"\n"):  # the process ended within the line
                 break
             if line.startswith(_END):
-                _, kind, problem = json.loads(line)
+                _, kind, stored = json.loads(line)
+                problem = Sentence.of(stored)
                 break
             yield Line.read(line)
         code = process.wait()
@@ -70,14 +72,16 @@ def _lines(path: Path, profile: Profile) -> Iterator[Line]:
         raise _error(path.name, kind, problem, code)
 
 
-def _error(name: str, kind: str, problem: str, code: int) -> Exception:
+def _error(name: str, kind: str, problem: Sentence, code: int) -> Exception:
     if kind in _WHY:
         return _WHY[kind](problem)
     if code == -signal.SIGXCPU:
-        return NotAFeed(f"{name}: one record takes more than {MAX_SECONDS} seconds to read")
+        why = sentence("one record takes more than %(most)s seconds to read", most=MAX_SECONDS)
+        return NotAFeed.of(name, why)
     if code in _BURST:
-        return NotAFeed(f"{name}: takes too much memory to read: split it")
-    return ReaderEnded(f"{name}: the process that reads it ended with {code}: see the log")
+        return NotAFeed.of(name, sentence("takes too much memory to read: split it"))
+    why = sentence("the process that reads it ended with %(code)s: see the log", code=code)
+    return ReaderEnded(sentence_of(name, why))
 
 
 @contextmanager

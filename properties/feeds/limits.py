@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crm_sync.sentence import Sentence, counted_sentence, sentence, sentence_of
 from properties.feeds.records import NotAFeed
 
 MAX_TEXT = 131_072  # characters of one value; the default of Python's csv module
@@ -15,15 +16,24 @@ MAX_SECONDS = 30  # of processor time of that process for one record
 BITS = 1024  # of a whole number; a larger one fits no float and is stored as text
 MAX_REASONS = 100  # of one refusal that are listed; the others are counted
 
-NAME = f"has a name of more than {MAX_NAME} characters"
-DEPTH = f"is nested deeper than {MAX_DEPTH} levels"
-ENDS_EARLY = "it ends too early"
-DECLARES = "it declares entities or points outside, which no feed needs"
-RECORD = f"is larger than {MAX_RECORD:,} characters, with the path of each value"
+NAME = sentence("has a name of more than %(most)s characters", most=MAX_NAME)
+DEPTH = sentence("is nested deeper than %(most)s levels", most=MAX_DEPTH)
+DECLARES = sentence("it declares entities or points outside, which no feed needs")
+RECORD = sentence(
+    "is larger than %(most)s characters, with the path of each value", most=MAX_RECORD
+)
 
 
 class TooLong(Exception):
-    """A text or record is too long. The message names it."""
+    """A text or record is too long.
+
+    Attributes:
+        why: the message for people.
+    """
+
+    def __init__(self, why: Sentence) -> None:
+        self.why = why
+        super().__init__(why)
 
 
 def written(number: int) -> str:
@@ -37,22 +47,27 @@ def written(number: int) -> str:
 def check(path: str, text: str) -> None:
     """Raise TooLong if a text is longer than MAX_TEXT."""
     if len(text) > MAX_TEXT:
-        raise TooLong(f"{path} is longer than {MAX_TEXT:,} characters")
+        raise TooLong(longer(path))
 
 
-def check_record(raw: Any, what: str) -> None:
+def longer(name: str) -> Sentence:
+    """Return what is said of a text that is longer than MAX_TEXT."""
+    return sentence("%(name)s is longer than %(most)s characters", name=name, most=MAX_TEXT)
+
+
+def check_record(raw: Any, file_name: str, position: Sentence) -> None:
     """Raise NotAFeed for a record that is too large, nested too deeply, or has too long a name.
 
     Each value counts with its path, because the path becomes the name of a value set aside.
 
     Args:
-        what: the name of the file and record for the message.
+        position: where the record is in the file.
     """
     try:
         if isinstance(raw, dict | list) and _weight(raw) > MAX_RECORD:
             raise TooLong(RECORD)
     except TooLong as error:
-        raise NotAFeed(f"{what} {error}") from None
+        raise NotAFeed.of(file_name, sentence_of(position, error.why)) from None
 
 
 def _weight(holder: Any, path: int = 0, depth: int = 3) -> int:
@@ -79,7 +94,10 @@ def _weight(holder: Any, path: int = 0, depth: int = 3) -> int:
     return weight
 
 
-def first_reasons(reasons: list[str]) -> list[str]:
+def first_reasons(reasons: list[Sentence]) -> list[Sentence]:
     """Return the first reasons, and a line with the number of the others."""
     more = len(reasons) - MAX_REASONS
-    return reasons if more <= 0 else [*reasons[:MAX_REASONS], f"and {more:,} more reasons"]
+    if more <= 0:
+        return reasons
+    rest = counted_sentence("and %(count)s more reason", "and %(count)s more reasons", count=more)
+    return [*reasons[:MAX_REASONS], rest]

@@ -4,10 +4,11 @@ import codecs
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from crm_sync.sentence import sentence
 from properties.feeds.idx.line_layout import HEADER
 from properties.feeds.idx.reader import read_idx
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed
+from properties.feeds.records import NO_FORMAT, Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json
 from properties.feeds.swissrets.xml_reader import read_xml
 from properties.feeds.table.csv_reader import is_like_csv, read_csv, text_of
@@ -25,11 +26,13 @@ FULL_FEEDS = tuple(_FULL_FEEDS.values())
 _HEAD = 4096
 _ZIP = b"PK\x03\x04"
 _OTHERS = {
-    b"\xd0\xcf\x11\xe0": "an old or locked Excel file: save it as .xlsx or CSV",  # OLE2
-    b"\x1f\x8b": "packed with gzip: unpack it first",  # gzip within gzip: the outer is unpacked
-    b"7z\xbc\xaf": "packed with 7-Zip: unpack it first",
-    b"Rar!": "packed with RAR: unpack it first",
-    b"%PDF": "a PDF: ask its sender for a feed",
+    # OLE2
+    b"\xd0\xcf\x11\xe0": sentence("an old or locked Excel file: save it as .xlsx or CSV"),
+    # gzip within gzip: the outer is unpacked
+    b"\x1f\x8b": sentence("packed with gzip: unpack it first"),
+    b"7z\xbc\xaf": sentence("packed with 7-Zip: unpack it first"),
+    b"Rar!": sentence("packed with RAR: unpack it first"),
+    b"%PDF": sentence("a PDF: ask its sender for a feed"),
 }
 
 
@@ -55,13 +58,13 @@ def reader_of(path: Path) -> Reader:
     """Return the reader for a file; raises NotAFeed if there is none."""
     head = _head(path)
     if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise NotAFeed(f"{path.name}: the file is empty")
+        raise NotAFeed.of(path.name, sentence("the file is empty"))
     for begin, reason in _OTHERS.items():
         if head.startswith(begin):
-            raise NotAFeed(f"{path.name}: {reason}")
+            raise NotAFeed.of(path.name, reason)
     reader = _reader(head)
     if reader is None:
-        raise NotAFeed(f"{path.name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
+        raise NotAFeed.of(path.name, NO_FORMAT)
     return reader
 
 
@@ -69,11 +72,13 @@ def _head(path: Path) -> bytes:
     """Return the first bytes of a file. A pipe is refused: it could be read only once."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise NotAFeed(f"{path.name}: is no file that can be read twice: save it as one first")
+            why = sentence("is no file that can be read twice: save it as one first")
+            raise NotAFeed.of(path.name, why)
         with path.open("rb") as file:
             return file.read(_HEAD)
     except OSError as error:
-        raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+        why = sentence("cannot be read: %(reason)s", reason=error.strerror or "")
+        raise NotAFeed.of(path.name, why) from error
 
 
 def _reader(head: bytes) -> Reader | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Literal, Self
 
+from crm_sync.sentence import Sentence
 from properties.feeds.overlay import Part
 from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
 
@@ -33,15 +34,16 @@ class Line:
 
     kind: Kind
     reference: str | None
-    position: str
+    position: Sentence
     aside: list[str]
     body: bytes
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Sentence, ...] = ()
 
     @property
     def text(self) -> bytes:
         """The text of the line, with its line end."""
-        head = _PLAIN.encode([self.kind, self.reference, self.position, self.aside, self.warnings])
+        told = [one.stored for one in self.warnings]
+        head = _PLAIN.encode([self.kind, self.reference, self.position.stored, self.aside, told])
         return b"%b\t%b\n" % (head.encode("ascii"), self.body)
 
     def item(self) -> Item:
@@ -52,7 +54,8 @@ class Line:
             sheet, row, columns = json.loads(self.body)
             return Heading(sheet, row, tuple((name, ours, may) for name, ours, may in columns))
         if self.kind == "refusal":
-            return Refusal(self.position, self.reference, json.loads(self.body))
+            reasons = [Sentence.of(one) for one in json.loads(self.body)]
+            return Refusal(self.position, self.reference, reasons)
         document, leftover, parts = _READ.decode(self.body.decode("ascii"))
         places: tuple[Part, ...] = tuple((leaf, tuple(way), value) for leaf, way, value in parts)
         return Record(str(self.reference), document, leftover, self.position, places, self.warnings)
@@ -61,12 +64,12 @@ class Line:
     def of(cls, item: Item) -> Self:
         """Return the line of an item."""
         if isinstance(item, FileWarning):
-            return cls("warning", None, "", [], b"", (item.text,))
+            return cls("warning", None, Sentence(), [], b"", (item.text,))
         if isinstance(item, Heading):
             body = _PLAIN.encode([item.sheet, item.row, item.columns]).encode("ascii")
-            return cls("heading", None, "", [], body)
+            return cls("heading", None, Sentence(), [], body)
         if isinstance(item, Refusal):
-            body = _PLAIN.encode(item.reasons).encode("ascii")
+            body = _PLAIN.encode([one.stored for one in item.reasons]).encode("ascii")
             return cls("refusal", item.reference, item.position, [], body)
         aside = sorted(item.leftover.keys() - OF_THE_RECORD)
         body = _CANONICAL.encode([item.document, item.leftover, item.parts]).encode("ascii")
@@ -77,7 +80,8 @@ class Line:
         """Return the line of a text."""
         head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON escapes its tabs
         kind, reference, position, aside, warnings = _READ.decode(head.decode("ascii"))
-        return cls(kind, reference, position, aside, body, tuple(warnings))
+        told = tuple(map(Sentence.of, warnings))
+        return cls(kind, reference, Sentence.of(position), aside, body, told)
 
 
 class Spool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 
 IDX = "data/unload.txt"
@@ -44,11 +45,17 @@ def the_feed(names: Collection[str]) -> str:
 
 def _only(found: list[str]) -> str:
     if not found:
-        raise ValueError(f"holds neither {IDX} nor another feed")
+        raise ValueError(sentence("holds neither %(name)s nor another feed", name=IDX))
     if len(found) > 1:
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        raise ValueError(f"holds several feeds: {', '.join(found[:NAMED])}{more}")
+        raise ValueError(_several(found))
     return found[0]
+
+
+def _several(found: list[str]) -> Sentence:
+    names, more = found[:NAMED], len(found) - NAMED
+    if more <= 0:
+        return sentence("holds several feeds: %(names)s", names=names)
+    return sentence("holds several feeds: %(names)s and %(count)s more", names=names, count=more)
 
 
 class NotUnpacked(Exception):
@@ -120,7 +127,7 @@ def _opened(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise NotUnpacked("the ZIP is damaged: pack the feed again") from error
+        raise NotUnpacked(sentence("the ZIP is damaged: pack the feed again")) from error
 
 
 def _check_list(file: BinaryIO) -> None:
@@ -130,13 +137,13 @@ def _check_list(file: BinaryIO) -> None:
     tail = file.read()
     place = tail.rfind(_END)
     if place < 0:
-        raise NotUnpacked("the ZIP breaks off: it has no list of its files")
+        raise NotUnpacked(sentence("the ZIP breaks off: it has no list of its files"))
     length = int.from_bytes(tail[place + 12 : place + 16], "little")
     if tail[max(0, place - 20) : place].startswith(_LOCATOR64):
         start = tail.rfind(_END64, 0, place)
         length = int.from_bytes(tail[start + 40 : start + 48], "little") if start >= 0 else size
     if length > MOST_NAMES:
-        raise NotUnpacked(f"the ZIP holds more than {MOST_FILES:,} files")
+        raise NotUnpacked(sentence("the ZIP holds more than %(most)s files", most=MOST_FILES))
 
 
 def _is_workbook(archive: zipfile.ZipFile) -> bool:
@@ -146,18 +153,21 @@ def _is_workbook(archive: zipfile.ZipFile) -> bool:
 def _from_zip(archive: zipfile.ZipFile, into: BinaryIO, *, limit: int) -> Unpacked:
     entries = [one for one in archive.infolist() if not one.is_dir()]
     if len(entries) > MOST_FILES:
-        raise NotUnpacked(f"the ZIP holds more than {MOST_FILES:,} files")
+        raise NotUnpacked(sentence("the ZIP holds more than %(most)s files", most=MOST_FILES))
     names = {one.filename for one in entries}
     for name in sorted(names):
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
-            raise NotUnpacked(f"the ZIP holds a file that leads out of it: {quoted(name)}")
+            raise NotUnpacked(
+                sentence("the ZIP holds a file that leads out of it: %(name)s", name=quoted(name))
+            )
     try:
         chosen = the_feed(names)
     except ValueError as error:
-        raise NotUnpacked(f"the ZIP {error}") from None
+        raise NotUnpacked(sentence("the ZIP %(problem)s", problem=str(error))) from None
     info = archive.getinfo(chosen)
     if info.flag_bits & 1:
-        raise NotUnpacked(f"{chosen} is locked with a password in the ZIP")
+        why = sentence("%(name)s is locked with a password in the ZIP", name=chosen)
+        raise NotUnpacked(why)
     with archive.open(info) as file:
         _copy(file, into, packed=info.compress_size, limit=limit)
     return Unpacked(PurePosixPath(chosen).name, tuple(sorted(names - {chosen})))
@@ -174,9 +184,14 @@ def _copy(source: IO[bytes], into: BinaryIO, *, packed: int, limit: int) -> None
         while block := source.read(BLOCK):
             size += len(block)
             if size > limit:
-                raise NotUnpacked(f"unpacked it is larger than {limit / 1024**2:,.1f} MB")
+                most = f"{limit / 1024**2:,.1f}"
+                raise NotUnpacked(sentence("unpacked it is larger than %(most)s MB", most=most))
             if size > SMALL and size > RATIO * packed:
-                raise NotUnpacked(f"unpacked it is more than {RATIO} times as large: no feed is")
+                why = sentence(
+                    "unpacked it is more than %(most)s times as large: no feed is", most=RATIO
+                )
+                raise NotUnpacked(why)
             into.write(block)
     except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
-        raise NotUnpacked("it is damaged or breaks off: pack the feed again") from error
+        why = sentence("it is damaged or breaks off: pack the feed again")
+        raise NotUnpacked(why) from error

@@ -22,6 +22,7 @@ from crm_sync.admin.ui.scope import offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.sentence import said
 from crm_sync.translated import said_of
 from properties import merge
 from properties.catalog import (
@@ -206,7 +207,7 @@ class PropertyForm(forms.Form):
             raise ValidationError(gettext("This page cannot say what it showed: reload it."))
         for name in READ_ONLY:
             if any(posted.partition("[")[0].partition(".")[0] == name for posted in self.data):
-                self.add_error(None, said_of(label(name), READ_ONLY_MESSAGE))
+                self.add_error(None, said_of(label(name), said(READ_ONLY_MESSAGE)))
         if self.creating:
             self._check_reference()
         data = cast(QueryDict, self.data)
@@ -296,7 +297,7 @@ class PropertyForm(forms.Form):
         for fault in new_faults(leaf, made.value, stored):
             name, inside = self._input_at(fault, made.rows)
             named = label(fault.path) if not name else last_label(fault.path) if inside else ""
-            self.add_error(name, said_of(named, fault.message) if named else fault.message)
+            self.add_error(name, said_of(named, said(fault.message)) if named else fault.message)
 
     def _input_at(self, fault: FieldFault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
         """Return the nearest input, and whether the fault is deeper than that.

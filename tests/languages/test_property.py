@@ -9,6 +9,7 @@ from django.utils import timezone, translation
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.platform.errors import ErrorKind, Problem
+from crm_sync.sentence import said
 from orders.models import PersonSettings
 from properties.catalog import misplaced, new_faults, parsing, validate
 from properties.catalog.lookup import FIELDS
@@ -289,7 +290,7 @@ WRONG_VALUES = [
 @pytest.mark.parametrize(("path", "value"), WRONG_VALUES)
 def test_each_text_about_a_value_is_translated(reader, path, value):
     with translation.override(CODE):
-        texts = [fault.message for fault in validate(path, value)]
+        texts = [said(fault.message) for fault in validate(path, value)]
     assert all(text.startswith("⟦") and text.endswith("⟧") for text in texts)
     assert texts or path == "address"
 
@@ -308,7 +309,7 @@ def test_each_text_about_a_value_is_translated(reader, path, value):
 )
 def test_each_text_about_what_is_typed_is_translated(reader, texts):
     with translation.override(CODE):
-        found = texts()
+        found = [said(text) for text in texts()]
     assert all(text.startswith("⟦") and text.endswith("⟧") for text in found)
 
 

@@ -72,7 +72,7 @@ BLANKS = " " * MANY
 HOSTILE = {
     "blanks in short texts": (
         titles(f"a{BLANKS}b\n c", 26),
-        "localizations[0].title: Use at most 255 characters, not 100004",
+        "localizations[0].title: Use at most 255 characters, not 100,004",
     ),
     "blanks in texts of lines": (idx(f"a{BLANKS}b", 40), "taken"),
     "breaks without an end": (idx("<br " * (MANY // 4), 40), "taken"),
@@ -91,7 +91,7 @@ HOSTILE = {
     ),
     "separators of a phone": (
         swissrets(seller={"contactPerson": {"phone": f"1111111{BLANKS}x" + " 1" * 9000}}),
-        "seller.contactPerson.phone: Use at most 255 characters, not 118008",
+        "seller.contactPerson.phone: Use at most 255 characters, not 118,008",
     ),
     "a wide header": (wide(676), "feed: has more than 500 columns"),
     "a row without an end": (

@@ -4,13 +4,15 @@ import io
 
 import pytest
 
+from crm_sync.sentence import Sentence, sentence
 from properties.feeds import Record, Refusal, spool
+from properties.feeds.records import as_record, in_line, in_row
 from properties.feeds.spool import Line, Spool
 
 
 def record(number, text="x"):
     document = {"objectReferenceId": f"R-{number}", "title": text}
-    return Record(f"R-{number}", document, {"id": "1"}, f"record {number}")
+    return Record(f"R-{number}", document, {"id": "1"}, as_record(number))
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (3, [3]), (7, [3, 3, 1])])
@@ -49,9 +51,9 @@ def test_a_chunk_of_long_lines_holds_fewer(monkeypatch):
 
 def test_a_line_tells_its_item_without_its_body_being_read():
     cells = (("address", ("street",), "Tab\t1\n"), ("title", (), None))
-    item = Record("R\t1", {"title": "ä\n"}, {"id": "1", "pool": 2, "b": ""}, "row 7", cells)
+    item = Record("R\t1", {"title": "ä\n"}, {"id": "1", "pool": 2, "b": ""}, in_row(7), cells)
     line = Line.read(Line.of(item).text)
     assert (line.kind, line.reference, line.position) == ("record", "R\t1", "row 7")
     assert (line.aside, line.item()) == (["b", "pool"], item)
-    refusal = Refusal("line 3", None, ["no\treference", "no\ncategory"])
+    refusal = Refusal(in_line(3), None, [sentence("no\treference"), Sentence("no\ncategory")])
     assert Line.read(Line.of(refusal).text).item() == refusal

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
 from properties.catalog import label
 from properties.exports import ExportReport, written
@@ -84,7 +84,7 @@ def export(
     except ValueError as error:
         draft.cleanup()
         text = gettext("Nothing was exported: %(reason)s")
-        messages.error(request, text % {"reason": error})
+        messages.error(request, text % {"reason": said(str(error))})
         return None
     _report(request, report, is_whole=is_whole)
     text = sentence(
@@ -113,12 +113,12 @@ def _follow(
 def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> None:
     left_out = gettext("%(name)s was left out: %(reasons)s")
     complaints = [
-        left_out % {"name": name, "reasons": "; ".join(why)}
+        left_out % {"name": name, "reasons": "; ".join(map(said, why))}
         for name, why in report.left_out.items()
     ]
     unsaid = gettext("%(field)s: %(reason)s (%(count)s)")
     complaints += [
-        unsaid % {"field": label(path), "reason": reason, "count": number(count)}
+        unsaid % {"field": label(path), "reason": said(reason), "count": number(count)}
         for (path, reason), (count, _references) in sorted(report.unsaid.items())
     ]
     more = len(complaints) - SHOWN

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import quoted
 from properties import catalog
 from properties.catalog.numbers import FRANCS, Unreadable, number
@@ -19,18 +20,17 @@ class Draft:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.leftover: dict[str, Any] = {}
-        self.warnings: list[str] = []
+        self.warnings: list[Sentence] = []
 
     def set_aside(self, name: str, text: str, why: str = "") -> None:
         """Store a text under the name of its column, with a warning if `why` is given."""
         self.leftover[name] = text
         if why:
-            self.warnings.append(f"{name}: {why}")
+            self.warnings.append(sentence_of(name, why))
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
         """Set aside a text that is no value of its column. Words for "none" get no warning."""
-        is_harmless = not str(error) or idx_text.says_nothing(text)
-        self.set_aside(name, text, "" if is_harmless else str(error))
+        self.set_aside(name, text, "" if idx_text.says_nothing(text) else error.why)
 
 
 def set_offer(texts: Texts, draft: Draft) -> None:
@@ -41,7 +41,8 @@ def set_offer(texts: Texts, draft: Draft) -> None:
     """
     word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
     if word and word not in OFFER_TYPES:
-        draft.set_aside("offer_type", texts["offer_type"], f"{quoted(word)} is no offer")
+        why = sentence("%(word)s is no offer", word=quoted(word))
+        draft.set_aside("offer_type", texts["offer_type"], why)
     currency = draft.values.get("prices.currency", FRANCS)
     offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
     if offer:
@@ -54,7 +55,8 @@ def set_offer(texts: Texts, draft: Draft) -> None:
             if amount and name in names:
                 price[names[name]] = amount
             elif amount:
-                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
+                why = sentence("is no price without an offer_type")
+                draft.set_aside(name, text, "" if offer else why)
     says = PRICE_UNITS.get(offer, {}).get(unit)
     if price and says:
         price |= says

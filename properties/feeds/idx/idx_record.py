@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import quoted
 from properties import catalog
 from properties.catalog.numbers import Unreadable, number
@@ -22,7 +23,7 @@ from properties.feeds.idx.line_layout import VERSION, Layout, reference
 from properties.feeds.idx.sender_flags import Mapping, Way, is_type, mapping
 from properties.feeds.overlay import nested
 from properties.feeds.profile import Profile
-from properties.feeds.records import Record, Refusal
+from properties.feeds.records import Record, Refusal, duplicate
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
@@ -41,7 +42,7 @@ class IdxRecordReader:
         self._seen: set[str] = set()
         self.languages = Languages()
 
-    def take(self, cells: list[str], position: str) -> Record | Refusal:
+    def take(self, cells: list[str], position: Sentence) -> Record | Refusal:
         """Return the record of a line with all its columns, or its refusal.
 
         A record is refused if it has another version, no reference or a repeated one, an unknown
@@ -65,7 +66,8 @@ class IdxRecordReader:
             reasons += draft.warnings
         if reasons:
             return Refusal(position, key or None, limits.first_reasons(reasons))
-        warnings = (*(f"column {one}" for one in draft.warnings), *odd_contacts(document))
+        told = (sentence("column %(problem)s", problem=one) for one in draft.warnings)
+        warnings = (*told, *odd_contacts(document))
         return Record(key, document, draft.leftover, position, warnings=warnings)
 
     def name_of(self, cells: list[str]) -> str | None:
@@ -85,13 +87,13 @@ class IdxRecordReader:
             return None
         return self._name("", three)[1] or None
 
-    def _identity(self, texts: Texts) -> tuple[str, list[str]]:
+    def _identity(self, texts: Texts) -> tuple[str, list[Sentence]]:
         three = [reference(texts.get(name, "")) for name in _REFERENCES]
         name, key = self._name(texts.get("agency_id", ""), three)
         if not key:
-            return "", ["ref_object is missing"]
+            return "", [sentence("%(name)s is missing", name="ref_object")]
         if key in self._seen:
-            return key, [f'{name} "{key}" is a duplicate: an earlier record has it']
+            return key, [duplicate(name, key)]
         self._seen.add(key)
         return key, []
 
@@ -102,23 +104,28 @@ class IdxRecordReader:
     def _is_category(self, word: str) -> bool:
         return word in PROPERTY_TYPES or word in self._mapping.words
 
-    def _faults(self, texts: Texts) -> list[str]:
+    def _faults(self, texts: Texts) -> list[Sentence]:
         """Return the faults that refuse a record, whatever its other values."""
         faults = []
         if texts.get("version") != VERSION:
-            faults.append(f"version is {quoted(texts.get('version', ''))} instead of {VERSION}")
+            version = quoted(texts.get("version", ""))
+            text = sentence(
+                "version is %(version)s instead of %(ours)s", version=version, ours=VERSION
+            )
+            faults.append(text)
         if not self._is_category(texts.get("object_category", "").upper()):
-            known = ", ".join(PROPERTY_TYPES)
-            category = quoted(texts.get("object_category", ""))
-            faults.append(f"object_category is {category}: choose one of {known}")
+            text = sentence(
+                "object_category is %(category)s: choose one of %(choices)s",
+                category=quoted(texts.get("object_category", "")),
+                choices=list(PROPERTY_TYPES),
+            )
+            faults.append(text)
         faults += [
-            f"{name} is longer than {limits.MAX_TEXT:,} characters"
-            for name, text in texts.items()
-            if len(text) > limits.MAX_TEXT
+            limits.longer(name) for name, text in texts.items() if len(text) > limits.MAX_TEXT
         ]
         return faults
 
-    def _bad(self, document: dict[str, Any], reasons: list[str]) -> dict[str, str]:
+    def _bad(self, document: dict[str, Any], reasons: list[Sentence]) -> dict[str, str]:
         """Return the columns whose values the platform would refuse, with the reasons.
 
         A fault in a value that is necessary is added to `reasons` and refuses the record.
@@ -127,7 +134,7 @@ class IdxRecordReader:
         for fault in catalog.validate_document(document):
             name = self._column_of(fault.path)
             if name in {"", "ref_object"}:
-                reasons.append(f"{name}: {fault.message}" if name else fault.sentence)
+                reasons.append(sentence_of(name, fault.message) if name else fault.sentence)
             else:
                 bad.setdefault(name, fault.message)
         return bad

@@ -7,9 +7,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from crm_sync.sentence import Sentence, sentence
 from properties.feeds.records import FileWarning
 
-NAMES = {"de": "German", "fr": "French", "it": "Italian"}
+NAMES = {"de": sentence("German"), "fr": sentence("French"), "it": sentence("Italian")}
 # Small words that the other two languages do not have.
 _WORDS = {
     "de": "und der das mit für ist ein eine im am von auf bei beim zum zur wohnung zimmer",
@@ -60,11 +61,25 @@ class Languages:
         for code, count in self._records.most_common():
             if code == language:
                 continue
-            where = f" ({', '.join(self._cantons[code])})" if self._cantons[code] else ""
-            what = f"the texts of {count:,} of {total:,} records seem to be {NAMES[code]}{where}"
-            most = f": the language of its sender should be {code}" if count * 2 > total else ""
-            taken = NAMES.get(language, language)
-            yield FileWarning(f"{what}, and are taken for {taken}{most}")
+            yield FileWarning(self._warning(code, count, total, language))
+
+    def _warning(self, code: str, count: int, total: int, language: str) -> Sentence:
+        found: Sentence = NAMES[code]
+        if cantons := [*self._cantons[code]]:
+            found = sentence("%(language)s (%(cantons)s)", language=found, cantons=cantons)
+        told = sentence(
+            "the texts of %(count)s of %(total)s records seem to be %(found)s, and are taken for"
+            " %(taken)s",
+            count=count,
+            total=total,
+            found=found,
+            taken=NAMES.get(language, language),
+        )
+        if count * 2 <= total:
+            return told
+        return sentence(
+            "%(told)s: the language of its sender should be %(code)s", told=told, code=code
+        )
 
 
 def _found(text: str) -> Counter[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PRICE_UNITS
 from properties.feeds.idx.idx_columns import COLUMNS
@@ -45,16 +46,25 @@ class Layout:
     is_ended: bool = False
     has_agencies: bool = False
 
-    def fault(self, cells: list[str]) -> str | None:
+    def fault(self, cells: list[str]) -> Sentence | None:
         """Return why a line does not fit its file: its number of columns, or moved columns."""
         is_ended = self.is_ended and not cells[-1].strip()
         count = len(cells) - is_ended
         if count > WIDTH:
-            return f"has {count} columns instead of {WIDTH}: a # in a text, or behind all, ends one"
+            return sentence(
+                "has %(count)s columns instead of %(width)s: a # in a text, or behind all,"
+                " ends one",
+                count=count,
+                width=WIDTH,
+            )
         if count < WIDTH:
-            return f"has {count} columns instead of {WIDTH}: it lacks columns, or breaks off"
+            return sentence(
+                "has %(count)s columns instead of %(width)s: it lacks columns, or breaks off",
+                count=count,
+                width=WIDTH,
+            )
         if self.is_ended and not is_ended:
-            return "does not end with a # as the lines of this file do"
+            return sentence("does not end with a # as the lines of this file do")
         for number, looks in _MARKS:
             if fault := _moved(cells, number, looks):
                 return fault
@@ -79,7 +89,7 @@ def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
                 columns += width(line) - 1
                 size += len(line)
                 if size > MAX_LINE:
-                    raise NotAFeed(f"{name}: line {begun} is longer than {MAX_LINE:,} bytes")
+                    raise _too_long(name, begun)
                 continue
         if parts:
             yield begun, b"".join(parts)
@@ -93,10 +103,16 @@ def _physical_lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
     while line := file.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
-            raise NotAFeed(f"{name}: line {number} is longer than {MAX_LINE:,} bytes")
+            raise _too_long(name, number)
         line = line.removeprefix(_BOM)
         if line.strip(_NOTHING) and not (number == 1 and line.startswith(HEADER)):
             yield number, line
+
+
+def _too_long(name: str, number: int) -> NotAFeed:
+    line = str(number)  # as the position of a record
+    why = sentence("line %(line)s is longer than %(most)s bytes", line=line, most=MAX_LINE)
+    return NotAFeed.of(name, why)
 
 
 def width(record: bytes) -> int:
@@ -197,19 +213,26 @@ _MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
 )
 
 
-def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
+def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> Sentence | None:
     """Return a message if the value of a column is in a neighbouring column, else None."""
     before, own, after = cells[number - 1 : number + 2]
     if not (before or after) or (own and looks(own.strip())):
         return None
     name = COLUMNS[number].name
     if looks(after.strip()):
-        return _stands(name, after, number + 1, number, "a # in a text ends a column")
+        return sentence(
+            "%(name)s %(value)s stands in column %(place)s instead of %(number)s: a # in a text"
+            " ends a column before it",
+            **_place(name, after, number + 1, number),
+        )
     if looks(before.strip()):
-        return _stands(name, before, number - 1, number, "one is missing")
+        return sentence(
+            "%(name)s %(value)s stands in column %(place)s instead of %(number)s: one is missing"
+            " before it",
+            **_place(name, before, number - 1, number),
+        )
     return None
 
 
-def _stands(name: str, text: str, place: int, number: int, why: str) -> str:
-    value = quoted(text.strip())
-    return f"{name} {value} stands in column {place} instead of {number}: {why} before it"
+def _place(name: str, text: str, place: int, number: int) -> dict[str, str | int]:
+    return {"name": name, "value": quoted(text.strip()), "place": place, "number": number}

@@ -11,6 +11,7 @@ GARDEN: PLOT       a word of object_category is this propertyType, or this prope
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crm_sync.sentence import sentence
 from properties import catalog
 from properties.catalog import Field, Kind
 from properties.feeds.idx.idx_columns import COLUMNS, As, IdxColumn
@@ -36,21 +37,8 @@ class Way(NamedTuple):
     paths: tuple[str, ...]
 
 
-HAS_RULE = "%(name)s has a rule of its own: it cannot set another field"
-UNKNOWN = "%(name)s: %(target)s is no column with its field, nor a word of IDX"
-UNSETTABLE = "%(name)s: %(target)s is no field that one column can set"
-
-
 class BadFlags(ValueError):
-    """The flags of a sender name something that does not exist. The message names it.
-
-    Attributes:
-        why: HAS_RULE, UNKNOWN or UNSETTABLE; `named` has what stands in it.
-    """
-
-    def __init__(self, why: str, name: str, target: str) -> None:
-        self.why, self.named = why, {"name": name, "target": target}
-        super().__init__(why % self.named)
+    """The flags of a sender name something that does not exist. The message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +67,21 @@ def mapping(flags: dict[str, str]) -> Mapping:
     words = {}
     for name, target in flags.items():
         if name in columns and columns[name].read is As.RULE:
-            raise BadFlags(HAS_RULE, name, target)
+            raise BadFlags(
+                sentence("%(name)s has a rule of its own: it cannot set another field", name=name)
+            )
         if name in columns:
             columns[name] = _column(columns[name], target)
         elif name.isupper() and target in _TYPES | _CATEGORIES:
             words[name] = target
         elif name != _NO or target not in {"", "DOES_NOT_APPLY"}:
-            raise BadFlags(UNKNOWN, name, target)
+            raise BadFlags(
+                sentence(
+                    "%(name)s: %(target)s is no column with its field, nor a word of IDX",
+                    name=name,
+                    target=target,
+                )
+            )
     found = tuple(Way(c.name, c.read, tuple(c.path.split(", "))) for c in columns.values())
     names = {path: one.name for one in found for path in one.paths if path}
     return Mapping(found, flags.get(_NO, "-") != "", words, names)
@@ -102,7 +98,13 @@ def _column(column: IdxColumn, path: str) -> IdxColumn:
     found = catalog.find(path)
     read = _reading(found) if found else None
     if read is None or "[" in path:
-        raise BadFlags(UNSETTABLE, column.name, path)
+        raise BadFlags(
+            sentence(
+                "%(name)s: %(target)s is no field that one column can set",
+                name=column.name,
+                target=path,
+            )
+        )
     return column._replace(read=read, path=path)
 
 

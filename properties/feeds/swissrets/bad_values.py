@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import quoted
 from properties.catalog import FieldFault
 from properties.feeds.swissrets import vocabulary
 
-LONGEST = 300  # characters of a warning, which may quote a long value
+LONGEST = 300  # characters of a path in a warning
 _STEP = re.compile(r"[^.\[\]]+")
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _VARIANT = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
@@ -20,14 +21,14 @@ Aside = dict[str, Any]  # the values set aside, by their path in the feed
 
 def faulty_values(
     document: dict[str, Any], faults: Iterable[FieldFault]
-) -> tuple[Aside, list[str]]:
+) -> tuple[Aside, list[Sentence]]:
     """Remove the invalid values of a document; return them and a warning for each.
 
     An object that lacks a required member is removed as a whole: a latitude needs its longitude.
     """
     aside: Aside = {}
     words: defaultdict[str, list[Any]] = defaultdict(list)
-    warnings: list[str] = []
+    warnings: list[Sentence] = []
     gone: set[Steps] = set()
     for fault in reversed(list(faults)):  # backwards, so that no item of a list moves
         steps = at = _steps(fault.path)
@@ -43,18 +44,21 @@ def faulty_values(
             words[name].append(value)
         else:
             aside[name] = value
-        told = f"{name}: {fault.message}" if steps == at else located(fault)
-        warnings.append(told[:LONGEST])
+        warnings.append(_told(name, fault) if steps == at else located(fault))
         gone.add(_take(document, steps))
     return aside | {name: values[::-1] for name, values in words.items()}, warnings[::-1]
 
 
-def located(fault: FieldFault) -> str:
+def located(fault: FieldFault) -> Sentence:
     """Return the message of a fault with its path in the feed."""
-    return f"{_source(_steps(fault.path))}: {fault.message}"
+    return _told(_source(_steps(fault.path)), fault)
 
 
-def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
+def _told(path: str, fault: FieldFault) -> Sentence:
+    return sentence_of(path[:LONGEST], fault.message)
+
+
+def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[Sentence]]:
     """Reduce the language codes to two small letters; return the changed values and the warnings.
 
     `de-CH` is read as `de`. A text is set aside if its language is unknown or another text has it.
@@ -64,7 +68,7 @@ def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
     exact = {one.get("languageCode") for one in items if _is_language(one.get("languageCode"))}
     taken: set[Any] = set()
     aside: Aside = {}
-    warnings = []
+    warnings: list[Sentence] = []
     for index, item in enumerate(items):
         said, path = item.get("languageCode"), f"localizations[{index}].languageCode"
         variant = None if _is_language(said) else _VARIANT.fullmatch(str(said).strip())
@@ -73,14 +77,22 @@ def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
             taken.add(code)
             if code != said:
                 aside[path], item["languageCode"] = said, code
-                warnings.append(f"{path}: {quoted(said)} is read as {quoted(code)}")
+                why = sentence("%(said)s is read as %(code)s", said=quoted(said), code=quoted(code))
+                warnings.append(sentence_of(path, why))
         else:
             aside |= {f"localizations[{index}]": dict(item)}
             item.clear()  # the empty item remains, so that the other numbers stay right
             is_known = variant or _is_language(said)
-            why = "is the language of another text" if is_known else "is no language"
-            warnings.append(f"{path}: {quoted(said)} {why}, so its text is set aside"[:LONGEST])
+            warnings.append(sentence_of(path, _no_language(quoted(said), is_known=bool(is_known))))
     return aside, warnings
+
+
+def _no_language(said: str, *, is_known: bool) -> Sentence:
+    if is_known:
+        return sentence(
+            "%(said)s is the language of another text, so its text is set aside", said=said
+        )
+    return sentence("%(said)s is no language, so its text is set aside", said=said)
 
 
 def _is_language(code: Any) -> bool:

@@ -6,17 +6,18 @@ slower than building each record from the events of the parser.
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import ijson
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds import limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.records import Item, NotAFeed, Truncated, as_record
 from properties.feeds.swissrets.precheck import JSON, is_plain
 from properties.feeds.swissrets.survey import Survey
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
@@ -27,12 +28,14 @@ _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
 Built = tuple[Any, list[str]]  # an item, and the names that are repeated within an object of it
 # A word in the parser's message, and a text for people.
+_ENDS_EARLY = sentence("it ends too early")
 _MISTAKES = {
-    "premature": limits.ENDS_EARLY,
-    "incomplete": limits.ENDS_EARLY,
-    "overflow": "it holds a number that is too large",
-    "utf": "it holds a character that is not UTF-8",
+    "premature": _ENDS_EARLY,
+    "incomplete": _ENDS_EARLY,
+    "overflow": sentence("it holds a number that is too large"),
+    "utf": sentence("it holds a character that is not UTF-8"),
 }
+_UNKNOWN = sentence("it holds what JSON does not know")
 _MEMBER = 2  # a member of a property, counted from the list of properties
 
 
@@ -45,26 +48,30 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
     intake = SwissretsRecordReader(survey, profile)
-    builder = _Builder(path.name, "properties", "record")
+    builder = _Builder(path.name, "properties", as_record)
     number = 0
     try:
         for number, (raw, twice) in enumerate(_items(path, builder), start=1):
-            yield intake.take(raw, f"record {number}", twice)
+            yield intake.take(raw, as_record(number), twice)
     except ijson.JSONError as error:
         said = str(error).lower()
         mistakes = (text for word, text in _MISTAKES.items() if word in said)
-        mistake = next(mistakes, "it holds what JSON does not know")
-        broken = f"{path.name}: broken JSON after record {number}: {mistake}"
-        raise (Truncated if number else NotAFeed)(broken) from error
+        broken = sentence(
+            "broken JSON after record %(number)s: %(mistake)s",
+            number=str(number),
+            mistake=next(mistakes, _UNKNOWN),
+        )
+        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
     names = builder.outline
     if not builder.is_there and ("properties" in names or "generator" not in names):
-        raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
+        why = sentence('JSON, but no SwissRETS: it has no "properties"')
+        raise NotAFeed.of(path.name, why)
 
 
 def _survey(path: Path) -> Survey:
     """Return the survey of a file. If the file breaks off, the reading reports it later."""
     survey = Survey()
-    surveyor = _Surveyor(path.name, "projects", "project")
+    surveyor = _Surveyor(path.name, "projects", _as_project)
     try:
         for project, _ in _items(path, surveyor):
             survey.add_project(project)
@@ -116,13 +123,17 @@ def _number(value: int | Decimal) -> int | float | str:
     return number if math.isfinite(number) else str(value)
 
 
+def _as_project(number: int) -> Sentence:
+    return sentence("project %(number)s", number=str(number))
+
+
 class _Builder:
     """The target of the parser: builds the items of one top-level list, within limits.
 
     Each value is weighed with its path when it is added.
     """
 
-    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+    def __init__(self, file_name: str, wanted: str, what: Callable[[int], Sentence]) -> None:
         self._file_name = file_name
         self._wanted = wanted
         self._what = what
@@ -221,15 +232,16 @@ class _Builder:
             raise self._refusal(limits.RECORD)
         return path
 
-    def _refusal(self, reason: str) -> NotAFeed:
-        what = f"{self._what} {self._number}" if self._open else "the file"
-        return NotAFeed(f"{self._file_name}: {what} {reason}")
+    def _refusal(self, why: Sentence) -> NotAFeed:
+        if self._open:
+            why = sentence_of(self._what(self._number), why)
+        return NotAFeed.of(self._file_name, why)
 
 
 class _Surveyor(_Builder):
     """Builds the projects, and counts the references of the properties."""
 
-    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+    def __init__(self, file_name: str, wanted: str, what: Callable[[int], Sentence]) -> None:
         super().__init__(file_name, wanted, what)
         self.references: Counter[str] = Counter()
         self._level = 0  # depth within the properties; 1 is their list

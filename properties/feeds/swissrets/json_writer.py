@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
+from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
 from properties.catalog import Kind, NameSource, enums
 from properties.feeds.profile import USUAL, Profile
@@ -23,8 +22,8 @@ _LABELS = {one: one.title().replace("_", "-") for one in enums.MINERGIE_LABELS}
 # A unit must belong to a project that lists it. We do not know the project: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
 VERSION = "0.1.0"  # of our software; the format requires it
-_NO_PLACE = _("SwissRETS has no place for this")
-_OTHERWISE = _("SwissRETS would read this back as another value")
+_NO_PLACE = sentence("SwissRETS has no place for this")
+_OTHERWISE = sentence("SwissRETS would read this back as another value")
 _STRICT = Profile(lenient=False)  # a file of ours has no invalid values
 WHOLE = ""  # the path for a property that cannot be written at all
 
@@ -78,12 +77,12 @@ def to_swissrets(document: Document) -> Document:
 
 def _lost(document: Document, record: Document) -> Unsaid:
     """Read a record back; return the paths at which it differs, with the reasons."""
-    taken = SwissretsRecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
+    taken = SwissretsRecordReader(profile=_STRICT).take(copy.deepcopy(record), Sentence())
     if isinstance(taken, Refusal):
         return [(WHOLE, reason) for reason in taken.reasons]
     before, after = merge.leaves(document), merge.leaves(taken.document)
     return [
-        (path, str(_NO_PLACE if after.get(path) is None else _OTHERWISE))
+        (path, _NO_PLACE if after.get(path) is None else _OTHERWISE)
         for path in sorted(before.keys() | after.keys())
         if not catalog.equal(path, before.get(path), after.get(path))
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from properties.feeds.records import FileWarning
 
 MOST = 100  # warnings about single units, and characters of a reference in them
@@ -51,9 +52,23 @@ class Survey:
         """Yield a warning for each reference that several units share."""
         repeated = [unit for unit, projects in self.units.items() if len(projects) > 1]
         for unit in repeated[:MOST]:
-            several = len(set(self.units[unit])) > 1
-            result = ", so its properties get no project" if several else ""
-            count = len(self.units[unit])
-            yield FileWarning(f'{count} units have the reference "{unit[:MOST]}"{result}')
+            yield FileWarning(_shared(unit[:MOST], self.units[unit]))
         if len(repeated) > MOST:
-            yield FileWarning(f"{len(repeated) - MOST:,} more references belong to several units")
+            rest = counted_sentence(
+                "%(count)s more reference belongs to several units",
+                "%(count)s more references belong to several units",
+                count=len(repeated) - MOST,
+            )
+            yield FileWarning(rest)
+
+
+def _shared(unit: str, projects: list[str]) -> Sentence:
+    if len(set(projects)) == 1:
+        return sentence(
+            '%(count)s units have the reference "%(unit)s"', count=len(projects), unit=unit
+        )
+    return sentence(
+        '%(count)s units have the reference "%(unit)s", so its properties get no project',
+        count=len(projects),
+        unit=unit,
+    )

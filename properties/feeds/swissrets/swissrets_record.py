@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
 from properties.catalog import FieldFault
@@ -17,7 +18,7 @@ from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
 from properties.feeds.contacts import odd_contacts
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Record, Refusal
+from properties.feeds.records import Record, Refusal, duplicate
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.bad_values import Aside, faulty_values, language_variants, located
 from properties.feeds.swissrets.survey import Survey
@@ -36,7 +37,7 @@ class SwissretsRecordReader:
     profile: Profile = USUAL
     _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def take(self, raw: Any, position: str, twice: Iterable[str] = ()) -> Record | Refusal:
+    def take(self, raw: Any, position: Sentence, twice: Iterable[str] = ()) -> Record | Refusal:
         """Return one record of the file, or its refusal. `raw` is modified.
 
         A record is refused if it lacks a value that the schemas require, repeats a reference,
@@ -48,29 +49,35 @@ class SwissretsRecordReader:
             twice: names that are repeated within one object; the last value counts.
         """
         if not isinstance(raw, dict):
-            return Refusal(position, None, ["the record is not an object"])
+            return Refusal(position, None, [sentence("the record is not an object")])
         reference = raw.get("referenceId")
         try:
             return self._take(raw, position, twice)
         except RecursionError:
-            return Refusal(position, None, ["the record is nested too deeply"])
+            return Refusal(position, None, [sentence("the record is nested too deeply")])
         except limits.TooLong as error:
-            return Refusal(
-                position, reference if isinstance(reference, str) else None, [str(error)]
-            )
+            known_as = reference if isinstance(reference, str) else None
+            return Refusal(position, known_as, [error.why])
 
-    def _take(self, raw: dict[str, Any], position: str, twice: Iterable[str]) -> Record | Refusal:
+    def _take(
+        self, raw: dict[str, Any], position: Sentence, twice: Iterable[str]
+    ) -> Record | Refusal:
         raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
         reasons = [*_missing(raw), *self._unit_faults(raw)]
         reference, record_id = raw.get("referenceId"), raw.get("id")
         document, aside, warnings, faults = self._read(raw)
         reasons += self._identity_faults(document.get("objectReferenceId"))
         reasons += [located(fault) for fault in faults]
-        doubled = [f'"{name}" is there twice in one object' for name in dict.fromkeys(twice)]
+        doubled = dict.fromkeys(twice)
         if self.profile.lenient:
-            warnings += [f"{text}: the last one counts" for text in doubled]
+            warnings += [
+                sentence('"%(name)s" is there twice in one object: the last one counts', name=name)
+                for name in doubled
+            ]
         else:
-            reasons += doubled
+            reasons += [
+                sentence('"%(name)s" is there twice in one object', name=name) for name in doubled
+            ]
         if reasons:
             known_as = None if reference is None else str(reference)
             reasons = limits.first_reasons(list(dict.fromkeys(reasons)))
@@ -84,7 +91,7 @@ class SwissretsRecordReader:
 
     def _read(
         self, raw: dict[str, Any]
-    ) -> tuple[dict[str, Any], Aside, list[str], list[FieldFault]]:
+    ) -> tuple[dict[str, Any], Aside, list[Sentence], list[FieldFault]]:
         """Move the values that have a field into a document, and set invalid values aside.
 
         Returns:
@@ -96,9 +103,12 @@ class SwissretsRecordReader:
         if self.survey.is_repeated(reference) and self.profile.reference == "AUTO":
             document["objectReferenceId"] = coerce("objectReferenceId", record_id)[0]
             aside["referenceId"] = reference
-            warnings.append(
-                f'referenceId "{reference}" names several properties: this is "{record_id}"'
+            text = sentence(
+                'referenceId "%(reference)s" names several properties: this is "%(id)s"',
+                reference=str(reference),
+                id=str(record_id),
             )
+            warnings.append(text)
         faults = catalog.validate_document(document)
         bad = [fault for fault in faults if fault.path != "objectReferenceId"]
         while bad and self.profile.lenient:
@@ -112,24 +122,28 @@ class SwissretsRecordReader:
         _drop_empty_texts(document)
         return document, aside, warnings, faults
 
-    def _unit_faults(self, raw: dict[str, Any]) -> list[str]:
+    def _unit_faults(self, raw: dict[str, Any]) -> list[Sentence]:
         unit = raw.get("unitReferenceId")
         if not unit or not self.survey.checks_units or str(unit) in self.survey.units:
             return []
-        return [f'unitReferenceId "{unit}" points to a unit that is not there']
+        return [
+            sentence(
+                'unitReferenceId "%(unit)s" points to a unit that is not there', unit=str(unit)
+            )
+        ]
 
-    def _identity_faults(self, reference: Any) -> list[str]:
+    def _identity_faults(self, reference: Any) -> list[Sentence]:
         if reference is None:
-            return ["referenceId is missing"]
+            return [_lacks("referenceId")]
         if str(reference) in self._seen["referenceId"]:
-            return [f'referenceId "{reference}" is a duplicate: an earlier record has it']
+            return [duplicate("referenceId", str(reference))]
         self._seen["referenceId"].add(str(reference))
         return []
 
-    def _repeated_id(self, record_id: Any) -> list[str]:
+    def _repeated_id(self, record_id: Any) -> list[Sentence]:
         """Return a warning if an earlier record has the same id, which the schemas allow."""
         if str(record_id) in self._seen["id"]:
-            return [f'id "{record_id}" is that of an earlier record, too']
+            return [sentence('id "%(id)s" is that of an earlier record, too', id=str(record_id))]
         self._seen["id"].add(str(record_id))
         return []
 
@@ -156,7 +170,7 @@ class SwissretsRecordReader:
         return document
 
 
-def _missing(raw: dict[str, Any]) -> Iterator[str]:
+def _missing(raw: dict[str, Any]) -> Iterator[Sentence]:
     """Yield a message for each required value that the record lacks.
 
     An empty reference is allowed: the reference of another standard then replaces it.
@@ -166,16 +180,20 @@ def _missing(raw: dict[str, Any]) -> Iterator[str]:
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         if value is None or (str(value).strip() == "" and path != "referenceId"):
-            yield f"{path} is missing"
+            yield _lacks(path)
     texts = raw.get("localizations")
     if not texts or not isinstance(texts, list):
-        yield "localizations is missing"
+        yield _lacks("localizations")
         return
     for index, text in enumerate(texts):
         for name in ("languageCode", "title"):
             value = text.get(name) if isinstance(text, dict) else None
             if value is None or (value == "" and name == "languageCode"):
-                yield f"localizations[{index}].{name} is missing"
+                yield _lacks(f"localizations[{index}].{name}")
+
+
+def _lacks(path: str) -> Sentence:
+    return sentence("%(name)s is missing", name=path)
 
 
 class _Way(NamedTuple):

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.records import Item, NotAFeed, Truncated, in_line
 from properties.feeds.swissrets.precheck import XML, is_plain
 from properties.feeds.swissrets.survey import Survey
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
@@ -77,13 +78,17 @@ def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     try:
         for line, _, raw in file.elements():
             number += 1
-            limits.check_record(raw, f"{path.name}: the record in line {line}")
-            yield records.take(raw, f"line {line}")
+            position = in_line(line)
+            limits.check_record(raw, path.name, position)
+            yield records.take(raw, position)
     except _Broken as error:
-        broken = f"{path.name}: broken XML after {number} records: {error}"
-        raise (Truncated if number else NotAFeed)(broken) from error
+        broken = sentence(
+            "broken XML after %(number)s records: %(mistake)s", number=number, mistake=str(error)
+        )
+        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
     if "properties" not in file.outline and not file.outline <= _AROUND:
-        raise NotAFeed(f"{path.name}: XML, but no SwissRETS: it has no <properties>")
+        why = sentence("XML, but no SwissRETS: it has no <properties>")
+        raise NotAFeed.of(path.name, why)
 
 
 def _survey(path: Path) -> Survey:
@@ -169,10 +174,9 @@ class _XmlFile:
                 try:
                     self._parser.Parse(chunk, not chunk)
                 except ExpatError as error:
-                    what = limits.ENDS_EARLY if error.code == _NO_ELEMENT else "the mistake is"
-                    failure = _Broken(f"{what} at line {error.lineno}, column {error.offset + 1}")
+                    failure = _Broken(_mistake(error))
                 except (LookupError, ValueError):
-                    failure = _Broken("its encoding is not known")
+                    failure = _Broken(sentence("its encoding is not known"))
                 except _Broken as error:
                     failure = error
                 yield from self._ready
@@ -180,8 +184,8 @@ class _XmlFile:
                 if self._kept and size - self._begin > limits.MAX_BYTES:
                     raise self._refusal(limits.RECORD)
                 if size - self._parser.CurrentByteIndex > MAX_TOKEN:
-                    name = self._path.name
-                    raise NotAFeed(f"{name}: a tag or comment is larger than {MAX_TOKEN:,} bytes")
+                    why = sentence("a tag or comment is larger than %(most)s bytes", most=MAX_TOKEN)
+                    raise NotAFeed.of(self._path.name, why)
         if failure is not None:
             raise failure
 
@@ -190,7 +194,8 @@ class _XmlFile:
         self._open.append(tag)
         depth = len(self._open)
         if depth == 1 and tag != "export":
-            raise NotAFeed(f"{self._path.name}: XML, but no SwissRETS: it begins with <{tag}>")
+            why = sentence("XML, but no SwissRETS: it begins with <%(tag)s>", tag=tag)
+            raise NotAFeed.of(self._path.name, why)
         if depth > limits.MAX_DEPTH:
             raise self._refusal(limits.DEPTH)
         if depth == 2:
@@ -220,6 +225,16 @@ class _XmlFile:
     def _declared(self, *_: Any) -> None:
         raise _Broken(limits.DECLARES)
 
-    def _refusal(self, reason: str) -> NotAFeed:
-        what = f"the record in line {self._line}" if self._kept else "the file"
-        return NotAFeed(f"{self._path.name}: {what} {reason}")
+    def _refusal(self, why: Sentence) -> NotAFeed:
+        if self._kept:
+            why = sentence_of(in_line(self._line), why)
+        return NotAFeed.of(self._path.name, why)
+
+
+def _mistake(error: ExpatError) -> Sentence:
+    line, column = str(error.lineno), str(error.offset + 1)
+    if error.code == _NO_ELEMENT:
+        return sentence(
+            "it ends too early at line %(line)s, column %(column)s", line=line, column=column
+        )
+    return sentence("the mistake is at line %(line)s, column %(column)s", line=line, column=column)

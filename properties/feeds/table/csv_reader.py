@@ -10,9 +10,19 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
+from crm_sync.sentence import Sentence, sentence
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
+from properties.feeds.records import (
+    NO_FORMAT,
+    Item,
+    NotAFeed,
+    Record,
+    Refusal,
+    Truncated,
+    breaks_off,
+    in_line,
+)
 from properties.feeds.table import header
 from properties.feeds.table.table_cells import GUARDED_IN_CSV
 from properties.feeds.table.table_columns import column
@@ -31,11 +41,12 @@ _SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # a first line that E
 _LINE_END = re.compile(r"\r*\n|\r")
 # A word in the parser's message, and a text for people.
 _MISTAKES = {
-    "new-line": "a line end (CR) in a cell without quotes",
-    "unexpected end": "its last cell has no closing quote",
-    "expected after": "text follows the closing quote of a cell",
-    "field larger": f"a cell has more than {limits.MAX_TEXT:,} characters",
+    "new-line": sentence("a line end (CR) in a cell without quotes"),
+    "unexpected end": sentence("its last cell has no closing quote"),
+    "expected after": sentence("text follows the closing quote of a cell"),
+    "field larger": sentence("a cell has more than %(most)s characters", most=limits.MAX_TEXT),
 }
+_QUOTES = sentence("its quotes are not in order")
 
 
 def encoding_of(path: Path) -> str:
@@ -60,8 +71,10 @@ def encoding_of(path: Path) -> str:
             except UnicodeDecodeError as error:
                 read = error.object[: error.start]
                 if beyond_ascii or not bytes(read).isascii():
-                    where = f"at byte {done + error.start:,}"
-                    raise NotAFeed(f"{path.name}: begins as UTF-8, but is none {where}") from error
+                    why = sentence(
+                        "begins as UTF-8, but is none at byte %(place)s", place=done + error.start
+                    )
+                    raise NotAFeed.of(path.name, why) from error
                 return "cp1252"
             beyond_ascii = beyond_ascii or not chunk.isascii()
             done += len(chunk)
@@ -115,13 +128,21 @@ def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 number += isinstance(item, Record | Refusal)
     except csv.Error as error:
         mistakes = (text for word, text in _MISTAKES.items() if word in str(error).lower())
-        mistake = next(mistakes, "its quotes are not in order")
-        broken = f"{path.name}: broken CSV after {number} records: {mistake}"
-        raise (Truncated if number else NotAFeed)(broken) from error
+        broken = sentence(
+            "broken CSV after %(number)s records: %(mistake)s",
+            number=number,
+            mistake=next(mistakes, _QUOTES),
+        )
+        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
     except UnicodeDecodeError as error:
-        bad = f"the byte {error.object[error.start]:02X} is no character: save the file as UTF-8"
-        broken = f"{path.name}: no text after {number} records: {bad}"
-        raise (Truncated if number else NotAFeed)(broken) from error
+        byte = f"{error.object[error.start]:02X}"
+        broken = sentence(
+            "no text after %(number)s records: the byte %(byte)s is no character: save the file as"
+            " UTF-8",
+            number=number,
+            byte=byte,
+        )
+        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +173,7 @@ def _start(sample: str, profile: Profile, name: str) -> _Start:
     rows = _first_rows(sample, newline, best, wanted)[bool(separator) :]
     index = header.find(rows, profile, name)
     if index is None:
-        raise NotAFeed(f"{name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
+        raise NotAFeed.of(name, NO_FORMAT)
     return _Start(best, newline, rows[index][0])
 
 
@@ -180,12 +201,12 @@ def _items(lines: "_Lines", start: _Start, profile: Profile) -> Iterator[Item]:
     table = Table(found, lines.name, GUARDED_IN_CSV, profile)
     for row in rows:
         lines.start_row()
-        position, began = f"line {began + 1}", rows.line_num
+        position, began = in_line(began + 1), rows.line_num
         if len(row) < len(cells) and any(row):
             if not lines.ended:
-                raise Truncated(f"{lines.name}: breaks off in {position}")
+                raise Truncated.of(lines.name, breaks_off(position))
             # Nobody can know which cells are missing.
-            yield Refusal(position, None, [f"has {len(row)} cells, the header has {len(cells)}"])
+            yield Refusal(position, None, [_too_few(len(row), len(cells))])
         elif (taken := table.take(row, position)) is not None:
             yield taken
 
@@ -198,7 +219,12 @@ def _header(rows: Any, lines: "_Lines", line: int) -> tuple[list[str], int]:
         if began + 1 == line:
             return cells, rows.line_num
         began = rows.line_num
-    raise NotAFeed(f"{lines.name}: the quotes above its header, line {line}, are not in order")
+    why = sentence("the quotes above its header, line %(line)s, are not in order", line=str(line))
+    raise NotAFeed.of(lines.name, why)
+
+
+def _too_few(count: int, wanted: int) -> Sentence:
+    return sentence("has %(count)s cells, the header has %(wanted)s", count=count, wanted=wanted)
 
 
 class _Lines:
@@ -222,6 +248,7 @@ class _Lines:
         while line := self._file.readline(MAX_ROW + 1):
             self._size += len(line)
             if self._size > MAX_ROW:
-                raise NotAFeed(f"{self.name}: a row is longer than {MAX_ROW:,} characters")
+                why = sentence("a row is longer than %(most)s characters", most=MAX_ROW)
+                raise NotAFeed.of(self.name, why)
             self.ended = line[-1] in "\r\n"
             yield line

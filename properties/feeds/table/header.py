@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from properties import catalog
 from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
@@ -20,6 +21,7 @@ from properties.feeds.table.table_names import column_of, language_of
 
 SEARCHED = 20  # first rows that are not empty, which are searched for a header
 _LONGEST = 200  # characters of a name
+_SHOWN = 80  # characters of a foreign name in a message
 # Characters that are invisible or look like a blank: some programs write them into names.
 _UNSEEN = re.compile(r"[\s\u200b-\u200d\u2060\ufeff\u00ad]+")
 _WARNED = 20  # columns with a warning of their own
@@ -63,21 +65,35 @@ class Header:
         for title in aside[:_WARNED]:
             yield FileWarning(_set_aside(title, self.proposed.get(title)))
         if len(aside) > _WARNED:
-            yield FileWarning(f"{len(aside) - _WARNED} more columns are set aside")
+            rest = counted_sentence(
+                "%(count)s more column is set aside",
+                "%(count)s more columns are set aside",
+                count=len(aside) - _WARNED,
+            )
+            yield FileWarning(rest)
 
     def place(self, name: str) -> int | None:
         """Return the index of the column that is read as this column of ours, or None."""
         names = (found.name if found else None for found in self.columns)
         return next((at for at, one in enumerate(names) if one == name), None)
 
-    def fault(self) -> str:
-        """Return why the rows below the header cannot be read; "" if they can."""
+    def fault(self) -> Sentence | None:
+        """Return why the rows below the header cannot be read; None if they can."""
         if any(found and found.name == REFERENCE for found in self.columns):
-            return ""
+            return None
         may_be = [title for title, name in self.proposed.items() if name == REFERENCE]
-        hint = f'; "{may_be[0][:80]}" may be it: choose it for the sender' if may_be else ""
-        none = "" if may_be or any(self.columns) else "of which no column is known, "
-        return f"a table {none}without the column {REFERENCE}{hint}"
+        if may_be:
+            return sentence(
+                'a table without the column %(name)s; "%(title)s" may be it: choose it for the'
+                " sender",
+                name=REFERENCE,
+                title=may_be[0][:_SHOWN],
+            )
+        if any(self.columns):
+            return sentence("a table without the column %(name)s", name=REFERENCE)
+        return sentence(
+            "a table of which no column is known, without the column %(name)s", name=REFERENCE
+        )
 
 
 def plain(title: str) -> str:
@@ -102,7 +118,9 @@ def find(rows: Sequence[Row], profile: Profile, file_name: str) -> int | None:
     if profile.header_row:
         at = [index for index, (number, _) in enumerate(rows) if number == profile.header_row]
         if not at:
-            raise NotAFeed(f"{file_name}: row {profile.header_row} is no header: it is empty")
+            row = str(profile.header_row)
+            why = sentence("row %(number)s is no header: it is empty", number=row)
+            raise NotAFeed.of(file_name, why)
         return at[0]
     ranked = [(rank(cells, profile), -index) for index, (_, cells) in enumerate(rows)]
     best, index = max(ranked, default=((False, 0), 0))
@@ -130,14 +148,14 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
     language = language_of(names)
     titles = _unique(names, language)
     if len(titles) > MAX_COLUMNS:
-        raise NotAFeed(f"{file_name}: has more than {MAX_COLUMNS} columns")
+        why = sentence("has more than %(most)s columns", most=MAX_COLUMNS)
+        raise NotAFeed.of(file_name, why)
     mapping = _Mapping(profile.columns, language)
     columns = [mapping.column(title) for title in titles]
     taken = [found.name for found in columns if found]
     for title, found in zip(titles, columns, strict=True):
         if found and taken.count(found.name) > 1:
-            read_as = "" if title == found.name else f" (as {found.name})"
-            raise NotAFeed(f'{file_name}: the column "{title}"{read_as} is there twice')
+            raise NotAFeed.of(file_name, _twice(title, found.name))
     chosen = frozenset(title for title in titles if mapping.says(title) is not None)
     left = [t for t, c in zip(titles, columns, strict=True) if c is None and t not in chosen]
     proposed = propose(left, profile.language, taken)
@@ -191,14 +209,36 @@ def _title(cell: object) -> str:
     return cell.error if isinstance(cell, CellError) else str(cell)
 
 
-def _set_aside(title: str, proposal: str | None) -> str:
+def _twice(title: str, name: str) -> Sentence:
+    if title == name:
+        return sentence('the column "%(title)s" is there twice', title=title)
+    return sentence('the column "%(title)s" (as %(name)s) is there twice', title=title, name=name)
+
+
+def _set_aside(title: str, proposal: str | None) -> Sentence:
     field = catalog.find(title)
     if field is not None and field.read_only:
-        return f'the column "{title}" is set aside: it is read-only, the platform sets it'
-    said = f'the column "{title[:80]}" is set aside: none of ours has this name'
+        return sentence(
+            'the column "%(title)s" is set aside: it is read-only, the platform sets it',
+            title=title,
+        )
     if proposal:
-        return f"{said}; it may be {proposal}: choose it for the sender"
+        return sentence(
+            'the column "%(title)s" is set aside: none of ours has this name; it may be'
+            " %(proposal)s: choose it for the sender",
+            title=title[:_SHOWN],
+            proposal=proposal,
+        )
     language = title.split(".")[1] if title.startswith("localizations.") else "de"
     names = {name.lower(): name for name in (*COLUMNS, *localized(language))}
     nearest = [names[name] for name in get_close_matches(title.lower(), names, n=3, cutoff=0.6)]
-    return f"{said}; the nearest: {', '.join(nearest)}" if nearest else said
+    if nearest:
+        return sentence(
+            'the column "%(title)s" is set aside: none of ours has this name; the nearest:'
+            " %(names)s",
+            title=title[:_SHOWN],
+            names=nearest,
+        )
+    return sentence(
+        'the column "%(title)s" is set aside: none of ours has this name', title=title[:_SHOWN]
+    )

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from crm_sync.json_values import read_json
+from crm_sync.sentence import Sentence, sentence
 from properties.catalog import Field, Kind, instants, parsing
 from properties.catalog.numbers import (
     FRANCS,
@@ -152,7 +153,7 @@ def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) ->
         Unreadable: the content cannot be a value of the field.
     """
     if isinstance(content, CellError):
-        raise Unreadable(f"The cell holds the error {content.error}")
+        raise Unreadable(sentence("The cell holds the error %(error)s", error=content.error))
     if reader := _READERS.get(field.kind):
         return reader(field, content)
     if isinstance(content, str):
@@ -195,12 +196,12 @@ def _text(field: Field, content: object) -> str:
         case Formatted():
             return content.text
         case bool() | date():
-            _refuse(content, "a text, and format the cells as text")
+            _refuse(content, sentence("Write a text, and format the cells as text"))
         case float() if content.is_integer():
             return str(int(content))  # 8001 typed as a postal code
         case int() | float():
             return str(content)
-    _refuse(content, "a text")
+    _refuse(content, sentence("Write a text"))
 
 
 def _spelled(field: Field, text: str) -> str:
@@ -220,7 +221,7 @@ def _number(field: Field, content: object) -> Any:
             return whole(content.number)
         case int() | float() if not isinstance(content, bool):
             return whole(content)
-    _refuse(content, "a number")
+    _refuse(content, sentence("Write a number"))
 
 
 def _moment(field: Field, content: object, zone: tzinfo) -> str:
@@ -230,7 +231,8 @@ def _moment(field: Field, content: object, zone: tzinfo) -> str:
             return str(parsing.read(field, content.isoformat(), zone))
         case date():
             return f"{content:%Y-%m-%d}"
-    _refuse(content, "a date" if field.kind is Kind.DATE else "a date and a time")
+    is_day = field.kind is Kind.DATE
+    _refuse(content, sentence("Write a date") if is_day else sentence("Write a date and a time"))
 
 
 def _word(field: Field, content: object, zone: tzinfo) -> Any:
@@ -238,7 +240,7 @@ def _word(field: Field, content: object, zone: tzinfo) -> Any:
     if isinstance(content, bool | int):
         return parsing.read(field, str(content), zone)
     if field.kind is Kind.BOOLEAN:
-        _refuse(content, "yes or no")
+        _refuse(content, sentence("Write yes or no"))
     return str(content)
 
 
@@ -249,17 +251,24 @@ def _enum_list(_: Field, content: object) -> list[str]:
 
 def _json(_: Field, content: object) -> Any:
     if not isinstance(content, str):
-        _refuse(content, "JSON")
+        _refuse(content, sentence("Write JSON"))
     try:
         return read_json(content)
     except ValueError as error:
         raise Unreadable(str(error)) from error
 
 
-def _refuse(content: object, wanted: str) -> NoReturn:
-    kinds = {bool: "true or false", **dict.fromkeys((int, float, Formatted), "a number")}
-    kind = "a date" if isinstance(content, date) else kinds.get(type(content), "something else")
-    raise Unreadable(f"Write {wanted}: the cell holds {kind}")
+def _refuse(content: object, wanted: Sentence) -> NoReturn:
+    kind = sentence("something else")
+    if isinstance(content, bool):
+        kind = sentence("true or false")
+    elif isinstance(content, int | float | Formatted):
+        kind = sentence("a number")
+    elif isinstance(content, date):
+        kind = sentence("a date")
+    raise Unreadable(
+        sentence("%(wanted)s: the cell holds %(content)s", wanted=wanted, content=kind)
+    )
 
 
 _READERS: dict[Kind, Callable[[Field, object], Any]] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import clean
 from properties import catalog
 from properties.catalog.numbers import FRANCS, MONEY, Unreadable
@@ -13,7 +14,7 @@ from properties.feeds import limits
 from properties.feeds.contacts import odd_contacts, street
 from properties.feeds.overlay import Part, nested
 from properties.feeds.profile import Profile
-from properties.feeds.records import NotAFeed, Record, Refusal
+from properties.feeds.records import NotAFeed, Record, Refusal, duplicate
 from properties.feeds.table import table_cells as cells
 from properties.feeds.table import table_names
 from properties.feeds.table.header import Header
@@ -40,7 +41,7 @@ class Table:
             NotAFeed: there is no column with references.
         """
         if fault := header.fault():
-            raise NotAFeed(f"{file_name}: {fault}")
+            raise NotAFeed.of(file_name, fault)
         self._columns = list(zip(header.titles, header.columns, strict=True))
         self._with_number = _streets_with_number(header)
         self._currency = header.place(MONEY)
@@ -50,7 +51,7 @@ class Table:
         self._zone = profile.tzinfo
         self._seen: set[str] = set()
 
-    def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:
+    def take(self, row: Sequence[object], position: Sentence) -> Record | Refusal | None:
         """Return the record of a row or its refusal; None for an empty row."""
         taken = _Row()
         currency = self._currency_of(row)
@@ -64,7 +65,11 @@ class Table:
                 value, removed = clean(self._value(column, content, currency))
                 reasons = _faults(title, column, value)
             except Unreadable as error:
-                reasons, value, removed = [f"{_named(title, column)}: {error}"], None, False
+                reasons, value, removed = (
+                    [sentence_of(_named(title, column), error.why)],
+                    None,
+                    False,
+                )
             if reasons:
                 taken.refuse(title, column, reasons, content)
                 continue
@@ -78,7 +83,8 @@ class Table:
                 taken.leftover["(cleaned)"] = "characters that no database can keep were removed"
         extra = [c for c in row[len(self._columns) :] if not cells.says_nothing(c)]
         if extra:
-            taken.reasons.append(f"has {len(extra)} cells more than the header")
+            text = sentence("has %(count)s cells more than the header", count=len(extra))
+            taken.reasons.append(text)
         return self._record(taken, position) if taken else None
 
     def _currency_of(self, row: Sequence[object]) -> str:
@@ -92,14 +98,14 @@ class Table:
         """Return the value of a cell; None if it clears."""
         if isinstance(content, str):
             if len(content) > limits.MAX_TEXT:
-                raise Unreadable(f"Use at most {limits.MAX_TEXT:,} characters")
+                raise Unreadable(sentence("Use at most %(most)s characters", most=limits.MAX_TEXT))
             if cells.clears(content):
                 return None
             content = cells.unguard(content, self._guarded)
         value = cells.read(column.field, content, self._zone, currency)
         return table_names.of_words(column.field, value, self._language)
 
-    def _record(self, taken: "_Row", position: str) -> Record | Refusal:
+    def _record(self, taken: "_Row", position: Sentence) -> Record | Refusal:
         """Return the record of the cells, or a refusal."""
         if self._lenient:
             taken.drop_orphans()
@@ -108,10 +114,9 @@ class Table:
         reference = document.get(REFERENCE) or taken.bad_reference
         reasons = taken.reasons if self._lenient else [*taken.reasons, *taken.warnings]
         if not reference:
-            reasons = [f"{REFERENCE}: This value is missing", *reasons]
+            reasons = [sentence_of(REFERENCE, sentence("This value is missing")), *reasons]
         elif reference in self._seen:
-            duplicate = f'{REFERENCE} "{reference}" is a duplicate: an earlier record has it'
-            reasons = [duplicate, *reasons]
+            reasons = [duplicate(REFERENCE, str(reference)), *reasons]
         if reasons or not isinstance(reference, str):
             return Refusal(position, reference, limits.first_reasons(reasons))
         self._seen.add(reference)
@@ -125,8 +130,8 @@ class _Row:
     def __init__(self) -> None:
         self.good: list[tuple[str, Column, Any]] = []
         self.leftover: dict[str, Any] = {}
-        self.warnings: list[str] = []  # about single values
-        self.reasons: list[str] = []  # to refuse the row
+        self.warnings: list[Sentence] = []  # about single values
+        self.reasons: list[Sentence] = []  # to refuse the row
         self.bad_reference: str | None = None
         self._bad: list[Column] = []
 
@@ -137,7 +142,7 @@ class _Row:
     def parts(self) -> tuple[Part, ...]:
         return tuple(column.part(value) for _, column, value in self.good)
 
-    def refuse(self, title: str, column: Column, reasons: list[str], content: object) -> None:
+    def refuse(self, title: str, column: Column, reasons: list[Sentence], content: object) -> None:
         """Set an invalid value aside; an invalid reference refuses the row."""
         if column.name == REFERENCE:
             self.bad_reference = str(_kept(content))
@@ -155,7 +160,12 @@ class _Row:
             for title, column, value in [g for g in self.good if g[1].field.parent == parent]:
                 self.good.remove((title, column, value))
                 self.leftover[title] = value
-                self.warnings.append(f"{_named(title, column)} cannot stand without {bad.name}")
+                text = sentence(
+                    "%(name)s cannot stand without %(other)s",
+                    name=_named(title, column),
+                    other=bad.name,
+                )
+                self.warnings.append(text)
 
 
 def _streets_with_number(header: Header) -> dict[str, Column]:
@@ -178,7 +188,7 @@ def _streets_with_number(header: Header) -> dict[str, Column]:
     }
 
 
-def _faults(title: str, column: Column, value: Any) -> list[str]:
+def _faults(title: str, column: Column, value: Any) -> list[Sentence]:
     """Return the faults of a value, with the name of its column.
 
     A missing member of an object is no fault here: the property may have it already, and `edit`
@@ -187,7 +197,7 @@ def _faults(title: str, column: Column, value: Any) -> list[str]:
     path = column.field.path
     faults = catalog.validate(path, value)
     return [
-        f"{_named(title, column)}{fault.path.removeprefix(path)}: {fault.message}"
+        sentence_of(f"{_named(title, column)}{fault.path.removeprefix(path)}", fault.message)
         for fault in faults
     ]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext, override
-from django.utils.translation import gettext_lazy as _
 
-from crm_sync.translated import number
+from crm_sync.sentence import sentence
 from properties import catalog, merge
 from properties.catalog import Kind, choice_name
 from properties.catalog.validation import READ_ONLY_MESSAGE
@@ -35,7 +34,9 @@ MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
 _BEYOND_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
 )  # also texts that would be read as an escape
-_NEWER = _("The catalog does not know this field")
+_NEWER = sentence("The catalog does not know this field")
+_LATER = sentence("This was not there when the export began")
+_BLANK = sentence("This text holds only spaces")
 LANGUAGE_OF_TEXTS = "de"
 # Columns whose cells are words of the platform, so that they have no foreign names.
 _WORDS = (
@@ -87,7 +88,7 @@ def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> Non
     if catalog.is_empty(path, value):
         return
     if known is None:
-        unsaid.append((path, str(_NEWER)))
+        unsaid.append((path, _NEWER))
     elif known.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
         for name, member in value.items():
             _spread(f"{path}.{name}", member, found, unsaid)
@@ -96,7 +97,7 @@ def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> Non
     elif path in COLUMNS:
         unsaid.append((path, _first(path, faults)))
     else:
-        unsaid.append((path, str(READ_ONLY_MESSAGE if known.read_only else _NEWER)))
+        unsaid.append((path, READ_ONLY_MESSAGE if known.read_only else _NEWER))
 
 
 def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
@@ -111,7 +112,7 @@ def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
             if name in TEXTS and not catalog.is_empty(path, text):
                 found[path] = text
             elif name != "languageCode" and text is not None and name not in TEXTS:
-                unsaid.append((f"{LOCALIZATIONS}[].{name}", str(_NEWER)))
+                unsaid.append((f"{LOCALIZATIONS}[].{name}", _NEWER))
 
 
 def _first(path: str, faults: list[catalog.FieldFault]) -> str:
@@ -133,7 +134,7 @@ class _Rows:
     def row(self, document: Document) -> tuple[list[Any], Unsaid]:
         found, unsaid = values(document)
         row = [self._cell(name, found.pop(name, None), unsaid) for name in self._names]
-        unsaid += [(name, "This was not there when the export began") for name in found]
+        unsaid += [(name, _LATER) for name in found]
         return row, unsaid
 
     def _cell(self, name: str, value: Any, unsaid: Unsaid) -> Any:
@@ -145,12 +146,14 @@ class _Rows:
         if isinstance(content, str):
             content = cells.guard(content, self._guarded)
             if cells.says_nothing(content):
-                unsaid.append((name, "This text holds only spaces"))
+                unsaid.append((name, _BLANK))
             elif len(content) > self._limit:
-                unsaid.append((name, f"A cell has at most {self._limit:,} characters"))
+                text = sentence("A cell has at most %(most)s characters", most=self._limit)
+                unsaid.append((name, text))
                 return None
             elif content in self._reserved:
-                unsaid.append((name, f"Excel takes {content} for an error"))
+                text = sentence("Excel takes %(text)s for an error", text=content)
+                unsaid.append((name, text))
                 return None
         return content
 
@@ -204,8 +207,8 @@ def write_xlsx(
         stream.sheet.append(table_names.titles(names, language))
         for line, document in enumerate(documents, start=2):
             if line > MAX_ROWS:
-                text = gettext("an Excel sheet has %(count)s rows: export as CSV")
-                raise ValueError(text % {"count": number(MAX_ROWS)})
+                text = sentence("an Excel sheet has %(count)s rows: export as CSV", count=MAX_ROWS)
+                raise ValueError(text)
             row, unsaid = rows.row(document)
             stream.sheet.append([_typed(stream.sheet, content) for content in row])
             yield document[cells.REFERENCE], unsaid

@@ -16,9 +16,18 @@ from zipfile import BadZipFile, ZipFile
 
 from defusedxml.common import DefusedXmlException
 
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from properties.feeds.limits import BITS, DECLARES, written
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
+from properties.feeds.records import (
+    FileWarning,
+    Item,
+    NotAFeed,
+    Record,
+    Refusal,
+    Truncated,
+    in_row,
+)
 from properties.feeds.table import header
 from properties.feeds.table.header import Row
 from properties.feeds.table.table_cells import GUARDED_IN_XLSX, CellError, Formatted
@@ -61,16 +70,20 @@ def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 yield item
                 number += isinstance(item, Record | Refusal)
     except _BROKEN as error:
-        broken = f"{path.name}: broken workbook after {number} records: {_mistake(error)}"
-        raise (Truncated if number else NotAFeed)(broken) from error
+        broken = sentence(
+            "broken workbook after %(number)s records: %(mistake)s",
+            number=number,
+            mistake=_mistake(error),
+        )
+        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
 
 
-def _mistake(error: BaseException) -> str:
+def _mistake(error: BaseException) -> Sentence:
     while error.__context__ is not None:  # openpyxl wraps the first cause
         error = error.__context__
     if isinstance(error, DefusedXmlException):
         return DECLARES
-    return "a part of it is damaged: open it in Excel and save it again"
+    return sentence("a part of it is damaged: open it in Excel and save it again")
 
 
 class _Archive(ZipFile):
@@ -86,14 +99,17 @@ class _Archive(ZipFile):
         self.unread = 0
         sizes = {part.filename: part.file_size for part in self.infolist()}
         if "xl/workbook.xml" not in sizes:
-            raise NotAFeed(f"{name}: a zip file, but no Excel workbook")
+            raise NotAFeed.of(name, sentence("a zip file, but no Excel workbook"))
         if len(sizes) > MAX_PARTS:
-            raise NotAFeed(f"{name}: has more than {MAX_PARTS:,} parts")
+            raise NotAFeed.of(name, sentence("has more than %(most)s parts", most=MAX_PARTS))
         for part, size in sizes.items():
             limit = MAX_STRINGS if part == "xl/sharedStrings.xml" else MAX_OTHER
             limit = MAX_SHEET if _is_sheet(part) else limit
             if size > limit:
-                raise NotAFeed(f"{name}: {part} is larger than {limit:,} bytes unpacked")
+                why = sentence(
+                    "%(part)s is larger than %(most)s bytes unpacked", part=part, most=limit
+                )
+                raise NotAFeed.of(name, why)
 
     def open(self, name: Any, *args: Any, **options: Any) -> IO[bytes]:
         """Open a part for reading."""
@@ -105,8 +121,10 @@ class _Archive(ZipFile):
             piece = read(size)
             self.unread += len(piece)
             if self.unread > MAX_OTHER:
-                what = f"one row of {part} is larger than {MAX_OTHER:,} bytes"
-                raise NotAFeed(f"{self._name}: {what}")
+                why = sentence(
+                    "one row of %(part)s is larger than %(most)s bytes", part=part, most=MAX_OTHER
+                )
+                raise NotAFeed.of(self._name, why)
             return piece
 
         if _is_sheet(part):
@@ -137,22 +155,25 @@ class _Workbook:
         sheet, first = self._choose(profile)
         index = header.find(first, profile, self._name)
         if index is None:
-            raise NotAFeed(f"{self._name}: no sheet of it has a table")
+            raise NotAFeed.of(self._name, sentence("no sheet of it has a table"))
         found = header.read(first[index], profile, self._name)
         if heading := found.heading(sheet.title):
             yield heading
         others = [one for one in self._book.worksheets if one is not sheet]
         if others and not profile.sheet:
-            yield FileWarning(f'the sheet "{sheet.title}" is read, and not: {_named(others)}')
+            text = sentence(
+                'the sheet "%(sheet)s" is read, and not: %(others)s',
+                sheet=sheet.title,
+                others=_named(others),
+            )
+            yield FileWarning(text)
         yield from found.warnings()
         table = Table(found, self._name, GUARDED_IN_XLSX, profile)
         for number, contents in self._rows(sheet):
-            if number > found.row and (taken := table.take(contents, f"row {number}")) is not None:
+            if number > found.row and (taken := table.take(contents, in_row(number))) is not None:
                 yield taken
-        if count := len(self._uncomputed):
-            what = f"{count:,} formulas have" if count > 1 else "one formula has"
-            place = f", first in {self._uncomputed[0]}" if self._uncomputed[0] else ""
-            yield FileWarning(f"{what} no value yet{place}: open the file in Excel and save it")
+        if self._uncomputed:
+            yield FileWarning(_no_value(len(self._uncomputed), self._uncomputed[0]))
 
     def _choose(self, profile: Profile) -> tuple[Any, list[Row]]:
         """Return the sheet to read, and its first rows.
@@ -165,12 +186,17 @@ class _Workbook:
             wanted = profile.sheet.casefold()
             chosen = [one for one in sheets if one.title.strip().casefold() == wanted]
             if not chosen:
-                what = f'no sheet is called "{profile.sheet}"; there is: {_named(sheets)}'
-                raise NotAFeed(f"{self._name}: {what}")
+                why = sentence(
+                    'no sheet is called "%(sheet)s"; there is: %(sheets)s',
+                    sheet=profile.sheet,
+                    sheets=_named(sheets),
+                )
+                raise NotAFeed.of(self._name, why)
             return chosen[0], self._first_rows(chosen[0], profile)
         visible = [one for one in sheets if one.sheet_state == "visible"]
         if not visible:
-            raise NotAFeed(f"{self._name}: has no sheet that is shown: choose one for the sender")
+            why = sentence("has no sheet that is shown: choose one for the sender")
+            raise NotAFeed.of(self._name, why)
         best: tuple[tuple[bool, int], Any, list[Row]] | None = None
         for sheet in visible[:MAX_PEEKED]:
             rows = self._first_rows(sheet, profile)
@@ -233,10 +259,33 @@ class _Workbook:
                     yield number, contents
 
 
-def _named(sheets: Sequence[Any]) -> str:
-    shown = [s.title + (" (hidden)" if s.sheet_state != "visible" else "") for s in sheets]
-    more = len(shown) - _NAMED
-    return ", ".join([*shown[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
+def _no_value(count: int, place: str) -> Sentence:
+    """Return the warning about formulas without a value, the first of which is in a cell."""
+    if not place:
+        return counted_sentence(
+            "one formula has no value yet: open the file in Excel and save it",
+            "%(count)s formulas have no value yet: open the file in Excel and save it",
+            count=count,
+        )
+    return counted_sentence(
+        "one formula has no value yet, first in %(place)s: open the file in Excel and save it",
+        "%(count)s formulas have no value yet, first in %(place)s: open the file in Excel and save"
+        " it",
+        count=count,
+        place=place,
+    )
+
+
+def _named(sheets: Sequence[Any]) -> list[str]:
+    """Return the names of the first sheets, and the number of the others."""
+    names = [
+        one.title
+        if one.sheet_state == "visible"
+        else sentence("%(sheet)s (hidden)", sheet=one.title)
+        for one in sheets[:_NAMED]
+    ]
+    more = len(sheets) - _NAMED
+    return names if more <= 0 else [*names, sentence("and %(count)s more", count=more)]
 
 
 def _content(sheet: Any, cell: dict[str, Any]) -> object:

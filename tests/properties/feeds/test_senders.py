@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import Sentence, sentence_of
 from properties.feeds import USUAL, Profile
-from properties.feeds.records import FileWarning, Record
+from properties.feeds.records import FileWarning, Record, in_line
 from properties.feeds.spool import Line
 from properties.imports.profiles import profile_of
 from properties.models import Import, Property, Sender
@@ -45,8 +46,9 @@ def test_a_name_that_no_profile_has_is_left_out():
 
 @given(texts, st.lists(texts, max_size=3))
 def test_warnings_are_the_same_after_they_were_a_line(text, warnings):
-    record = Record("A1", {"title": "a"}, {"odd": "b"}, "line 2", warnings=tuple(warnings))
-    for item in (FileWarning(text), record):
+    told = tuple(sentence_of("title", one) for one in warnings)
+    record = Record("A1", {"title": "a"}, {"odd": "b"}, in_line(2), warnings=told)
+    for item in (FileWarning(Sentence(text)), record):
         assert Line.read(Line.of(item).text).item() == item
 
 

@@ -429,18 +429,18 @@ DECLARES = "it declares entities or points outside, which no feed needs"
         (b"[1]", 'feed: JSON, but no SwissRETS: it has no "properties"'),
         (BOMB, f"feed: broken XML after 0 records: {DECLARES}"),
         (OUTSIDE, f"feed: broken XML after 0 records: {DECLARES}"),
-        (b"<export>" + b"<a>" * 100, "feed: the file is nested deeper than 40 levels"),
+        (b"<export>" + b"<a>" * 100, "feed: is nested deeper than 40 levels"),
         (
             b'{"properties":' + b"[" * 5000 + b"]" * 5000 + b"}",
-            "feed: record 1 is nested deeper than 40 levels",
+            "feed: record 1: is nested deeper than 40 levels",
         ),
         (
             b'{"properties":[{}, ' + b'{"x":[' * 50 + b"]}" * 50 + b"]}",
-            "feed: record 2 is nested deeper than 40 levels",
+            "feed: record 2: is nested deeper than 40 levels",
         ),
         (
             b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
-            "feed: the file is nested deeper than 40 levels",
+            "feed: is nested deeper than 40 levels",
         ),
         (
             b"<export><!--" + b"x" * 3_000_000,
@@ -456,9 +456,9 @@ def test_a_file_that_is_no_feed_says_why(feed, content, message):
 
 def test_a_giant_record_is_no_feed(feed):
     records = [one(), one(id="2", author="x" * 5_000_000)]
-    with pytest.raises(NotAFeed, match=f"^feed: record 2 {limits.RECORD}$"):
+    with pytest.raises(NotAFeed, match=f"^feed: record 2: {limits.RECORD}$"):
         feed({"properties": records})
-    with pytest.raises(NotAFeed, match=f"^feed: the record in line 3 {limits.RECORD}$"):
+    with pytest.raises(NotAFeed, match=f"^feed: line 3: {limits.RECORD}$"):
         feed(xml(element(), element("<author>" + "x" * 5_000_000 + "</author>")))
 
 
@@ -480,7 +480,7 @@ LONG = "x" * 255
     ids=["lists", "objects", "numbers", "names", "paths", "name", "names below a long name"],
 )
 def test_a_record_of_many_small_things_is_no_feed(feed, record, reason):
-    with pytest.raises(NotAFeed, match=f"^feed: record 2 {reason}$"):
+    with pytest.raises(NotAFeed, match=f"^feed: record 2: {reason}$"):
         feed({"properties": [one(), record]})
 
 
@@ -499,7 +499,7 @@ def test_a_record_of_many_small_things_is_no_feed(feed, record, reason):
     ids=["elements", "attributes", "paths", "name", "name of an attribute"],
 )
 def test_an_element_of_many_small_things_is_no_feed(feed, inner, reason):
-    with pytest.raises(NotAFeed, match=f"^feed: the record in line 3 {reason}$"):
+    with pytest.raises(NotAFeed, match=f"^feed: line 3: {reason}$"):
         feed(xml(element(), element(inner)))
 
 

@@ -157,7 +157,7 @@ def test_cover_sheets_and_hidden_sheets_are_not_read(read_sheets):
     good, old = [[REF], ["R-1"]], [[REF, "title"], ["R-0", "x"]]
     items = read_sheets({"Cover": [["Our stock", "2026"]], "(Old)": old, "Stock": good})
     assert documents(items) == [{REF: "R-1"}]
-    assert warned(items) == ['the sheet "Stock" is read, and not: Cover, Old (hidden)']
+    assert warned(items) == ['the sheet "Stock" is read, and not: Cover; Old (hidden)']
 
 
 def test_a_sheet_can_be_chosen_even_a_hidden_one(read_sheets):
@@ -166,7 +166,7 @@ def test_a_sheet_can_be_chosen_even_a_hidden_one(read_sheets):
     with pytest.raises(NotAFeed) as caught:
         read_sheets(sheets, Profile(sheet="New"))
     assert str(caught.value) == (
-        'stock.xlsx: no sheet is called "New"; there is: Stock, Old (hidden)'
+        'stock.xlsx: no sheet is called "New"; there is: Stock; Old (hidden)'
     )
 
 
