@@ -5,7 +5,7 @@ of the reader (decision 30).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Self, TypeAlias, cast
 
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext, override
 
 from crm_sync.text import clean
-from crm_sync.translated import day_in_words, minute_in_words, number
+from crm_sync.translated import Text, day_in_words, minute_in_words, number
 
 LONGEST = 2000  # characters of a text that is stored
 Value: TypeAlias = "str | int | date | Sentence | Sequence[Value]"
@@ -65,6 +65,13 @@ class Sentence(str):
         if isinstance(self.message, tuple):
             return ngettext(*self.message, cast(int, self.values["count"])) % values
         return gettext(self.message) % values
+
+    def changed(self, change: Callable[[str], str]) -> Self:
+        """Return it with each text of others in it changed; its message stays."""
+        if not self.message:
+            return type(self)(change(format(self)))
+        values = {name: _changed(value, change) for name, value in self.values.items()}
+        return type(self)("", self.message, values)
 
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
@@ -121,6 +128,12 @@ def counted_sentence(one: str, many: str, /, *, count: int, **values: Value) -> 
     return Sentence("", (one, many), {"count": count, **values})
 
 
+def sentence_of(text: Text) -> Sentence:
+    """Return a lazy text of ours, such as the label of a choice, as a sentence."""
+    with override("en"):
+        return Sentence("", str(text))
+
+
 def said(text: object) -> str:
     """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
     return text.said() if isinstance(text, Sentence) else str(text)
@@ -157,6 +170,14 @@ def _kept(value: Value) -> Value:
     if isinstance(value, Sentence | int | date):
         return value
     return _cut(value) if isinstance(value, str) else [_kept(one) for one in value]
+
+
+def _changed(value: Value, change: Callable[[str], str]) -> Value:
+    if isinstance(value, Sentence):
+        return value.changed(change)
+    if isinstance(value, str):
+        return change(value)
+    return value if isinstance(value, int | date) else [_changed(one, change) for one in value]
 
 
 def _cut(text: str) -> str:

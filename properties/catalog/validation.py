@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.platform import references
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 from crm_sync.translated import Text
 from properties.catalog import parsing
@@ -50,9 +51,9 @@ class FieldFault:
     message: str
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """The message after its path, for a place that shows no field."""
-        return f"{self.path}: {self.message}"
+        return sentence("%(name)s: %(text)s", name=self.path, text=self.message)
 
 
 def validate(path: str, value: object) -> list[FieldFault]:

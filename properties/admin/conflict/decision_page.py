@@ -22,6 +22,7 @@ from properties.admin.property.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
 from properties.domain import conflicts
+from properties.domain.bulk_edit import reasons
 from properties.domain.conflicts import Decision, Resolution
 from properties.domain.unsayable import NOTE
 from properties.forms.form_tree import tab_of
@@ -125,7 +126,8 @@ def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
         done |= {one.pk for one in decided.done}
         for conflict, error in decided.refused:
             text = gettext("%(field)s stays open: %(reason)s")
-            messages.error(request, text % {"field": label(conflict.path), "reason": error})
+            why = reasons(conflict.path, error.faults)
+            messages.error(request, text % {"field": label(conflict.path), "reason": why})
         for conflict in decided.late:
             text = gettext(
                 "%(field)s: somebody changed or decided it at this very moment. Nothing was done"
