@@ -128,7 +128,12 @@ def counted_sentence(one: str, many: str, /, *, count: int, **values: Value) -> 
     return Sentence("", (one, many), {"count": count, **values})
 
 
-def sentence_of(text: Text) -> Sentence:
+def sentence_of(name: str, text: str) -> Sentence:
+    """Return what is said of something, with its name: `translated.said_of`, to be stored."""
+    return sentence("%(name)s: %(text)s", name=name, text=text)
+
+
+def lazy_sentence(text: Text) -> Sentence:
     """Return a lazy text of ours, such as the label of a choice, as a sentence."""
     with override("en"):
         return Sentence("", str(text))

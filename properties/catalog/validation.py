@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.platform import references
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, sentence_of
 from crm_sync.text import quoted
 from crm_sync.translated import Text
 from properties.catalog import parsing
@@ -53,7 +53,7 @@ class FieldFault:
     @property
     def sentence(self) -> Sentence:
         """The message after its path, for a place that shows no field."""
-        return sentence("%(name)s: %(text)s", name=self.path, text=self.message)
+        return sentence_of(self.path, self.message)
 
 
 def validate(path: str, value: object) -> list[FieldFault]:

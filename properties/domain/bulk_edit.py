@@ -16,8 +16,6 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import override
 
-from crm_sync.sentence import said
-from crm_sync.translated import said_of
 from properties import merge
 from properties.catalog import FieldFault, equal, last_label, leaf_of
 from properties.domain import owners
@@ -111,9 +109,7 @@ def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
 def reasons(leaf: str, found: list[FieldFault]) -> str:
     """Return the messages of the faults of a leaf, for a place that names the leaf itself."""
     return "; ".join(
-        said(fault.message)
-        if fault.path == leaf
-        else said_of(last_label(fault.path), said(fault.message))
+        fault.message if fault.path == leaf else f"{last_label(fault.path)}: {fault.message}"
         for fault in found
     )
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from crm_sync.sentence import Sentence, counted_sentence, sentence, sentence_of
+from crm_sync.sentence import Sentence, counted_sentence, lazy_sentence, sentence
 from properties.feeds.idx import object_reference
 from properties.imports.report import Excerpt
 from properties.models import Property, Sender
@@ -159,7 +159,7 @@ class FullFeedGuard:
             old=old,
             new=new,
             setting=sentence("what names a property"),
-            choice=sentence_of(self._choice_that_keeps(found).label),
+            choice=lazy_sentence(self._choice_that_keeps(found).label),
         )
 
     def _choice_that_keeps(self, names: Collection[str]) -> Reference:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds import NotAFeed
 from properties.feeds.unpack import NotUnpacked, is_packed, unpack
 
@@ -64,7 +64,7 @@ def _is_packed(path: Path) -> bool:
 
 
 def _not_a_feed(path: Path, error: NotUnpacked) -> NotAFeed:
-    return NotAFeed(sentence("%(name)s: %(text)s", name=path.name, text=str(error)))
+    return NotAFeed(sentence_of(path.name, str(error)))
 
 
 def _unpack(path: Path, into: Path) -> Sentence:

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from crm_sync.sentence import Sentence, sentence, sentence_of
+from crm_sync.sentence import Sentence, lazy_sentence, sentence
 from properties.catalog import FieldFault, equal
 from properties.domain import candidates, owners
 from properties.domain.difference import short
@@ -291,7 +291,7 @@ class RecordImport:
                 sentence(
                     "%(who)s changed it after the preview: it is %(now)s now, and the file says"
                     " %(file)s. Import the file again to decide",
-                    who=change.who or sentence_of(Origin(change.origin).label),
+                    who=change.who or lazy_sentence(Origin(change.origin).label),
                     now=short(before.get(change.path)),
                     file=short(changes[change.path]),
                 ),
@@ -336,12 +336,13 @@ class RecordImport:
         }
 
     def _refuse(self, item: _Item, faults: list[FieldFault]) -> None:
-        reasons: list[str] = [fault.sentence for fault in faults]
-        self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
+        line = item.line
+        refused = Refusal(line.position, line.reference, [fault.sentence for fault in faults])
+        self._report.refused.add(refused)
 
     def _set_aside(self, line: Line, owned: Mapping[str, str] = MappingProxyType({})) -> None:
         if line.warnings or owned:
-            told = [*owned.values(), *line.warnings]
+            told: list[str] = [*owned.values(), *line.warnings]
             self._report.warned.add((str(line.reference), told))
         if line.aside:
             values = {} if self._report.aside.is_full else _leftover(line)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crm_sync.models import Subscription
 from crm_sync.platform.errors import ErrorKind, Problem, problem_of
-from crm_sync.sentence import Sentence, counted_sentence, sentence, sentence_of
+from crm_sync.sentence import Sentence, counted_sentence, lazy_sentence, sentence
 from tests.crm_sync.admin_pages import make_workspace
 
 WORDS = st.text(max_size=30) | st.sampled_from(["{", '{"say": 1}', '{"text": "a"}', "100 %", "<b>"])
@@ -111,7 +111,7 @@ def test_what_others_wrote_can_be_changed_and_the_message_stays():
 
 def test_a_lazy_text_of_ours_is_a_sentence_whatever_the_language_of_its_writer():
     with override("it"):
-        text = sentence_of(gettext_lazy("Platform"))
+        text = lazy_sentence(gettext_lazy("Platform"))
         with override("de"):
             assert (text, text.said()) == ("Platform", "Plattform")
 

@@ -12,7 +12,7 @@ from django.utils.translation import override
 from lxml import html
 
 from crm_sync.models import Workspace
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from orders.models import PersonSettings
 from properties.admin.import_.import_changes import in_words
 from properties.domain.editing import create, edit
@@ -24,7 +24,8 @@ from properties.imports.feed_reading import FeedReading
 from properties.imports.full_feed_guard import Comparison
 from properties.imports.report import LENGTH, Excerpt, ImportReport, added
 from properties.merge import Owner
-from properties.models import Import, LastFeed, Property, Sender
+from properties.models import Fetch, Import, LastFeed, Property, Sender, Source
+from properties.sources import source_mail
 from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
 from tests.properties.feeds.idx_lines import line
 from tests.properties.feeds.test_packed import PICTURES, zipped
@@ -148,7 +149,7 @@ def test_what_a_rule_sets_aside_is_german(main, german, person):
 
 
 def test_the_name_of_a_field_is_said_in_words_before_the_colon_of_each_language():
-    stored = sentence("%(name)s: %(text)s", name="title", text="5").stored
+    stored = sentence_of("title", "5").stored
     found = []
     for language in ("de", "fr", "it"):
         with override(language):
@@ -172,7 +173,7 @@ def test_what_an_older_version_stored_stays_readable(main, german):
 
 
 def test_what_others_wrote_is_cut_and_the_message_stays():
-    text = sentence("%(name)s: %(text)s", name="title", text=sentence("%(all)s.", all=["x" * 999]))
+    text = sentence_of("title", sentence("%(all)s.", all=["x" * 999]))
     refused = [Refusal("line 2", "A1", [text, "y" * 999])]
     report = ImportReport(refused=Excerpt(9, 1, refused), warnings=[text])
     aside = {f"field {number:02}": 1 for number in range(23)}
@@ -187,6 +188,21 @@ def test_what_others_wrote_is_cut_and_the_message_stays():
     ((_, values),) = summary["aside"]
     with override("de"):
         assert Sentence.of(values[-1][0]).said() == "und 3 weitere"
+
+
+def test_a_mail_about_an_import_says_why_a_record_is_refused_in_the_language_of_its_reader(
+    main, german, person
+):
+    stock(main, "A1")
+    row = released(main, person, table(["a1"]))
+    sender = Sender.objects.create(workspace=main, name="Agency")
+    source = Source.objects.create(
+        workspace=main, sender=sender, address="/1", due_at=timezone.now(), every_minutes=1
+    )
+    look = Fetch(workspace=main, source=source, outcome="IMPORT", imported=row)
+    with override("de"):
+        mail = source_mail.written(look, ["a@b.test"])
+    assert f"- line 2, a1: objectReferenceId: {ALIKE}" in mail.body.splitlines()
 
 
 # --- the file ---

@@ -308,7 +308,7 @@ def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(ro
     ]
     page = press(admin_client, row, "CHOSEN", **chosen)
     assert said(page) == [
-        "Title stays open: Use at most 255 characters, not 300",
+        "Title stays open: title: Use at most 255 characters, not 300",
         "Decided: 1.",
         "Still open: 2.",
     ]

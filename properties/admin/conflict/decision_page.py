@@ -17,12 +17,12 @@ from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import moment, page_of
+from crm_sync.sentence import said
 from crm_sync.translated import Text, number, said_of
 from properties.admin.property.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
 from properties.domain import conflicts
-from properties.domain.bulk_edit import reasons
 from properties.domain.conflicts import Decision, Resolution
 from properties.domain.unsayable import NOTE
 from properties.forms.form_tree import tab_of
@@ -126,7 +126,7 @@ def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
         done |= {one.pk for one in decided.done}
         for conflict, error in decided.refused:
             text = gettext("%(field)s stays open: %(reason)s")
-            why = reasons(conflict.path, error.faults)
+            why = "; ".join(said(one.sentence) for one in error.faults)
             messages.error(request, text % {"field": label(conflict.path), "reason": why})
         for conflict in decided.late:
             text = gettext(
@@ -200,7 +200,7 @@ def _result(row: Property, made: list[Choice]) -> dict[str, Any]:
         "rows": list(_outcomes(made, faulty)),
         "call": call_text(following.call, row),
         "body": pretty(following.body) if following.body else "",
-        "faults": [said_of(label(path), message) for path, message in faulty.items()],
+        "faults": [said_of(label(path), said(message)) for path, message in faulty.items()],
     }
 
 

@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, moment
 from crm_sync.admin.ui.page import page
+from crm_sync.sentence import said
 from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
@@ -195,7 +196,8 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
             messages.info(request, text % {"field": name})
     except Invalid as error:
         text = gettext("%(field)s stays as it is: %(reason)s")
-        why = reasons(change.path, error.faults)
+        in_words = [replace(one, message=said(one.message)) for one in error.faults]
+        why = reasons(change.path, in_words)
         messages.error(request, text % {"field": name, "reason": why})
     history_page = reverse(
         "admin:properties_property_history", args=[change.real_estate_property_id]
