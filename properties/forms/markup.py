@@ -5,6 +5,8 @@ from html import escape
 
 from django.utils.safestring import SafeString
 
+from crm_sync.sentence import said
+
 VOID = frozenset({"input"})  # elements that hold nothing and have no end
 Attributes = Mapping[str, object]
 
@@ -28,7 +30,7 @@ def elements(found: Iterable[SafeString]) -> SafeString:
 
 def escaped(part: object) -> str:
     """Return a part of a page as HTML; only what is marked as HTML stays as it is."""
-    return part if isinstance(part, SafeString) else escape(str(part))
+    return part if isinstance(part, SafeString) else escape(said(part))
 
 
 def _attributes(attributes: Attributes) -> str:
