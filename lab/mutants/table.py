@@ -1534,7 +1534,7 @@ MUTANTS = (
         "a text of a property becomes markup of its page (S18)",
         "properties/forms/markup.py",
         "escaped",
-        "escape(str(part))",
+        "escape(said(part))",
         "str(part)",
         (f"{MARKUP}::test_an_element_escapes_all_that_is_no_html",),
         (SQLITE,),
