@@ -69,15 +69,16 @@ class Sentence(str):
     def changed(self, change: Callable[[str], str]) -> Self:
         """Return it with each text of others in it changed; its message stays."""
         if not self.message:
-            return type(self)(change(format(self)))
+            text = change(format(self))
+            return self if text == self else type(self)(text)
         values = {name: _changed(value, change) for name, value in self.values.items()}
-        return type(self)("", self.message, values)
+        return self if values == self.values else type(self)("", self.message, values)
 
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
         """Return the sentence that was stored in this form."""
         if isinstance(stored, str):
-            return cls(stored)
+            return stored if type(stored) is cls else cls(stored)
         if _TEXT in stored:
             return cls(stored[_TEXT])
         message, values = stored[_MESSAGE], stored[_VALUES]

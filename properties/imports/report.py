@@ -237,7 +237,7 @@ def _and_more(count: int) -> Any:
 
 def _told(text: str) -> Any:
     """Return a text in its stored form, with what others have written in it cut."""
-    return Sentence(text).changed(_text).stored
+    return Sentence.of(text).changed(_text).stored
 
 
 def _text(text: str) -> str:
