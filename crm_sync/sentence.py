@@ -5,7 +5,7 @@ of the reader (decision 30).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Self, TypeAlias, cast
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext, override
 from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 from crm_sync.text import clean
-from crm_sync.translated import day_in_words, minute_in_words, number
+from crm_sync.translated import Text, day_in_words, minute_in_words, number
 
 LONGEST = 2000  # characters of a text that is stored
 Value: TypeAlias = "str | int | date | Sentence | Sequence[Value]"
@@ -67,11 +67,19 @@ class Sentence(str):
             return ngettext(*self.message, cast(int, self.values["count"])) % values
         return _without_context(gettext(self.message)) % values
 
+    def changed(self, change: Callable[[str], str]) -> Self:
+        """Return it with each text of others in it changed; its message stays."""
+        if not self.message:
+            text = change(format(self))
+            return self if text == self else type(self)(text)
+        values = {name: _changed(value, change) for name, value in self.values.items()}
+        return self if values == self.values else type(self)("", self.message, values)
+
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
         """Return the sentence that was stored in this form."""
         if isinstance(stored, str):
-            return cls(stored)
+            return stored if type(stored) is cls else cls(stored)
         if _TEXT in stored:
             return cls(stored[_TEXT])
         message, values = stored[_MESSAGE], stored[_VALUES]
@@ -132,6 +140,12 @@ def sentence_of(name: str, text: str) -> Sentence:
     return sentence("%(name)s: %(text)s", name=name, text=text)
 
 
+def lazy_sentence(text: Text) -> Sentence:
+    """Return a lazy text of ours, such as the label of a choice, as a sentence."""
+    with override("en"):
+        return Sentence("", str(text))
+
+
 def said(text: object) -> str:
     """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
     return text.said() if isinstance(text, Sentence) else str(text)
@@ -175,6 +189,14 @@ def _kept(value: Value) -> Value:
     if isinstance(value, Sentence | int | date):
         return value
     return _cut(value) if isinstance(value, str) else [_kept(one) for one in value]
+
+
+def _changed(value: Value, change: Callable[[str], str]) -> Value:
+    if isinstance(value, Sentence):
+        return value.changed(change)
+    if isinstance(value, str):
+        return change(value)
+    return value if isinstance(value, int | date) else [_changed(one, change) for one in value]
 
 
 def _cut(text: str) -> str:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.utils.translation import gettext
-
+from crm_sync.sentence import sentence
 from properties.catalog import (
     GROUPS,
     MERGED,
@@ -131,23 +130,26 @@ class Ownership:
         """Return why a leaf can only be read here, in whole sentences; "" if it can be edited."""
         owner = self(path)
         if owner is Owner.THEIRS:
-            return gettext(
+            return sentence(
                 "The platform owns this, by a rule of workspace %(workspace)s. Change it on the"
-                " platform."
-            ) % {"workspace": self.where}
+                " platform.",
+                workspace=self.where,
+            )
         if owner is Owner.FILL and not is_vacant(path, theirs):
-            return gettext(
+            return sentence(
                 "The platform has a value here, and a rule of workspace %(workspace)s only fills"
-                " what is empty. Change it on the platform."
-            ) % {"workspace": self.where}
+                " what is empty. Change it on the platform.",
+                workspace=self.where,
+            )
         return ""
 
     def note(self, path: str, theirs: Any) -> str:
         """Return what a person has to know who edits a leaf; "" if it is sent as any other."""
         if self(path) is Owner.NEVER:
-            return gettext(
-                "This is never sent to the platform, by a rule of workspace %(workspace)s."
-            ) % {"workspace": self.where}
+            return sentence(
+                "This is never sent to the platform, by a rule of workspace %(workspace)s.",
+                workspace=self.where,
+            )
         return self.lock(path, theirs)
 
 

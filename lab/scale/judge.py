@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
+from crm_sync.sentence import Sentence
 from tests.journeys.judge import differing
 from tests.journeys.rows import ask
 from tests.processes import ROOT, Installation
@@ -46,7 +47,8 @@ def imports(url: str, workspace: int) -> list[str]:
     wrong = []
     for name, state, report in ask(url, query):
         refused = _document(report).get("refused", [])
-        reasons = [(of, text) for _, of, texts in refused for text in texts if UNSEEN not in text]
+        told = [(of, Sentence.of(text)) for _, of, texts in refused for text in texts]
+        reasons = [(of, text) for of, text in told if UNSEEN not in text]
         wrong += [f"{name} ended {state}: {of}: {text}" for of, text in reasons]
         if state != "DONE" and not refused:
             wrong.append(f"{name} ended {state}: it refused no record")

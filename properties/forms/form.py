@@ -214,7 +214,7 @@ class PropertyForm(forms.Form):
         for name, one in self.inputs.items():
             if one.is_owned and one.was_posted(data):  # the rule is newer than the page
                 not_saved = gettext("What you entered was not saved.")
-                self.add_error(name, f"{one.note} {not_saved}")
+                self.add_error(name, f"{said(one.note)} {not_saved}")
         stored = merge.leaves(self.instance.desired)
         shown = merge.leaves(self.document)
         for leaf, (touched, removed) in self._touched().items():

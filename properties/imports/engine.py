@@ -15,6 +15,7 @@ from django.db import transaction
 
 from crm_sync.models import Workspace
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.sentence import sentence_of
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
 from properties.imports import feed_digest, feed_reading, full_feed_guard, missing_properties
 from properties.imports.feed_digest import Feed
@@ -32,7 +33,7 @@ class FullFeedError(NotAFeed):
     """A full feed is empty, lacks too much or renames its properties: nothing is imported."""
 
     def __init__(self, path: Path, report: ImportReport) -> None:
-        super().__init__(f"{path.name}: {report.stopped}")
+        super().__init__(sentence_of(path.name, report.stopped))
         self.report = report
 
 

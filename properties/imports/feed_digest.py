@@ -17,6 +17,7 @@ from typing import Self
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import sentence
 from properties.feeds import Line, NotAFeed, full_feed_format
 from properties.imports.profiles import profile_of
 from properties.models import LastFeed, Sender
@@ -73,7 +74,10 @@ class Feed:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+            text = sentence(
+                "%(name)s: cannot be read: %(why)s", name=path.name, why=str(error.strerror)
+            )
+            raise NotAFeed(text) from error
         return cls(sender.feed_key if sender else known, digest, read_as(sender))
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
+from crm_sync.sentence import Sentence
 from properties.feeds import Heading, Spool
 from properties.imports.feed_digest import Feed
 from properties.imports.full_feed_guard import Comparison
@@ -36,17 +37,26 @@ class FeedReading:
     warnings: list[str] = field(default_factory=list)
     comparison: Comparison | None = None
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The form in which it is stored."""
+        compared = self.comparison
+        return asdict(self) | {
+            "warnings": [Sentence(one).stored for one in self.warnings],
+            "comparison": compared and compared.document,
+        }
+
     @classmethod
     def of(cls, said: dict[str, Any]) -> Self:
-        """Return the reading from the document that `asdict` made."""
+        """Return the reading that was stored in this form."""
         feed, heading, comparison = (said[one] for one in ("feed", "heading", "comparison"))
         if heading is not None:
             heading["columns"] = tuple(tuple(column) for column in heading["columns"])
         return cls(
             Feed(**feed) if feed else None,
             Heading(**heading) if heading else None,
-            said["warnings"],
-            Comparison(**comparison) if comparison else None,
+            [Sentence.of(one) for one in said["warnings"]],
+            Comparison.of(comparison) if comparison else None,
         )
 
 
@@ -71,7 +81,7 @@ class FeedSpool:
             os.fsync(self._file.fileno())  # after a power cut the spool is complete, or has no note
             spool = {"name": Path(self._file.name).name, "size": self._file.seek(0, os.SEEK_END)}
             spool |= {"count": self.spool.count, "places": self.spool.places}
-            said = {"read_as": self._read_as, "spool": spool, "reading": asdict(reading)}
+            said = {"read_as": self._read_as, "spool": spool, "reading": reading.document}
             draft = _beside(self._upload, secrets.token_hex(4))
             draft.write_text(json.dumps(said), "ascii")
             draft.replace(_beside(self._upload, NOTE))

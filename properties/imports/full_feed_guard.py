@@ -2,18 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from django.conf import settings
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import Sentence, counted_sentence, lazy_sentence, sentence
 from properties.feeds.idx import object_reference
 from properties.imports.report import Excerpt
 from properties.models import Property, Sender
 from properties.models.sender import Reference
 
 NAMED = 5  # references in one sentence
+SENTENCES = ("fault", "renamed", "moved")
 RENAMED = 0.1  # share of the records of a feed that may have another name than their property here
 BATCH = 500  # references in one query
 
@@ -33,10 +36,20 @@ class Comparison:
 
     dry_run: bool
     missing: list[str]
-    fault: str
-    renamed: str
-    moved: str
+    fault: Sentence
+    renamed: Sentence
+    moved: Sentence
     beside: list[str]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The form in which it is stored."""
+        return asdict(self) | {name: getattr(self, name).stored for name in SENTENCES}
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> Self:
+        """Return the comparison that was stored in this form."""
+        return cls(**stored | {name: Sentence.of(stored[name]) for name in SENTENCES})
 
 
 def compared(
@@ -109,20 +122,25 @@ class FullFeedGuard:
         """Return the references of the last feed that no record has had so far."""
         return sorted(str(r) for feed in self.beside for r in self._left.get(feed, ()))
 
-    def fault(self) -> str:
+    def fault(self) -> Sentence:
         """Return why the feed is refused after all its records; "" if it is accepted."""
         if not self._seen:
-            return "it holds no properties"
+            return sentence("it holds no properties")
         known = sum(self._sizes.get(feed, 0) for feed in self.beside)
         missing, allowed = len(self.missing()), settings.FEED_MISSING_SHARE
         if missing <= allowed * known:
-            return ""
-        return (
-            f"it lacks {missing:,} of the {known:,} properties that the last feed held"
-            f" ({missing / known:.1%}; at most {allowed:.1%} may be missing)"
+            return Sentence()
+        return counted_sentence(
+            "it lacks %(count)s of the %(known)s properties that the last feed held (at most"
+            " %(most)s may be missing)",
+            "it lacks %(count)s of the %(known)s properties that the last feed held (at most"
+            " %(most)s may be missing)",
+            count=missing,
+            known=known,
+            most=int(allowed * known),
         )
 
-    def renamed(self) -> str:
+    def renamed(self) -> Sentence:
         """Return why the feed may not be imported if it renames its properties, else "".
 
         An IDX object has several references. If another one is chosen as the name, each known
@@ -130,13 +148,18 @@ class FullFeedGuard:
         """
         found = self._other_names()
         if len(found) <= RENAMED * self._seen:
-            return ""
+            return Sentence()
         old, new = min(found.items())
-        choice = self._choice_that_keeps(found)
-        return (
-            f"it gives {len(found):,} of {self._seen:,} properties another reference than they have"
-            f' here, so "{old}" would be here a second time, as "{new}". Set "what names a'
-            f' property" of its sender to "{choice.label}"; if it has no sender, choose one'
+        return sentence(
+            "it gives %(count)s of %(seen)s properties another reference than they have here, so"
+            ' "%(old)s" would be here a second time, as "%(new)s". Set "%(setting)s" of its sender'
+            ' to "%(choice)s"; if it has no sender, choose one',
+            count=len(found),
+            seen=self._seen,
+            old=old,
+            new=new,
+            setting=sentence("what names a property"),
+            choice=lazy_sentence(self._choice_that_keeps(found).label),
         )
 
     def _choice_that_keeps(self, names: Collection[str]) -> Reference:
@@ -183,10 +206,19 @@ class FullFeedGuard:
             names.update(found.values_list("object_reference_id", flat=True))
         return {str(name) for name in names}
 
-    def moved(self) -> str:
+    def moved(self) -> Sentence:
         """Return a text about properties that came from another sender last; "" if none."""
         if not self._moved.count:
-            return ""
-        more = self._moved.count - NAMED
-        names = ", ".join(self._moved.first) + (f" and {more:,} more" if more > 0 else "")
-        return f"another sender brought these before, and this one does from now on: {names}"
+            return Sentence()
+        names, more = self._moved.first, self._moved.count - NAMED
+        if more <= 0:
+            return sentence(
+                "another sender brought these before, and this one does from now on: %(names)s",
+                names=names,
+            )
+        return sentence(
+            "another sender brought these before, and this one does from now on: %(names)s and"
+            " %(more)s more",
+            names=names,
+            more=more,
+        )

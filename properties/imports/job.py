@@ -27,7 +27,7 @@ from crm_sync.mail import mails_are_sent
 from crm_sync.models import due
 from crm_sync.platform.errors import OnHold
 from crm_sync.platform.work_kind import WorkKind
-from crm_sync.text import clean
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
@@ -54,7 +54,6 @@ from properties.models.import_ import ImportState as State
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
-SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # the time that a file waits for a person
 # An import computes for seconds without a call, and holds its permit in that time. So a process
 # runs only a few imports at a time, lets a few more wait for a place, and postpones the others.
@@ -203,7 +202,7 @@ class _Slice:
         except Exception:
             # A bug of ours, or a time-out, must not stop the uploads after this one.
             log.exception("%s of workspace %s", self.row, self.row.workspace_id)
-            return self._put_off("An error of ours stopped it: the log says more.")
+            return self._put_off(sentence("An error of ours stopped it: the log says more."))
 
     def _run(self) -> State | SliceOutcome:
         row = self.row
@@ -215,11 +214,14 @@ class _Slice:
         if row.cancel_asked:
             return self._end(State.CANCELLED)
         if row.state == State.PREVIEWED:
-            return self._end(State.CANCELLED, problem=f"Nobody released it for {KEPT.days} days.")
+            told = sentence("Nobody released it for %(days)s days.", days=KEPT.days)
+            return self._end(State.CANCELLED, problem=told)
         if self.claim.abandoned:
             self._count_death()
         if not row.path.exists():
-            return self._put_off("Its file is not here: web and workers must share DATA_DIR.")
+            return self._put_off(
+                sentence("Its file is not here: web and workers must share DATA_DIR.")
+            )
         if row.total is None and (told := self._begin()):
             return self._end(State.UNCHANGED, problem=told)
         return self._go_on()
@@ -235,24 +237,27 @@ class _Slice:
         self._write(attempts=self.row.attempts + 1)
         if self.row.attempts >= MAX_ATTEMPTS:
             raise GivenUp(
-                f"{MAX_ATTEMPTS} workers began this import, and none of them finished it."
+                sentence(
+                    "%(count)s workers began this import, and none of them finished it.",
+                    count=MAX_ATTEMPTS,
+                )
             )
 
-    def _begin(self) -> str:
+    def _begin(self) -> Sentence:
         """Unpack the file, and store its profile and the time from which on a person sees it.
 
         Returns:
-            a message if the sender's last feed was the same; "" if the file has to be read.
+            a sentence if the sender's last feed was the same; "" if the file has to be read.
         """
         row = self.row
-        beside = unpack_in_place(row.path) or row.preview.get("beside", "")
+        beside = unpack_in_place(row.path).stored or row.preview.get("beside", "")
         since = feed_digest.unchanged_since(row.workspace, row.path, row.sender)
         if since and not row.force:
-            return f"{SAME} {since:%Y-%m-%d %H:%M} UTC"
+            return sentence("The same feed was imported on %(at)s", at=since)
         profile = asdict(profile_for(row.workspace, row.path, row.sender))
         seen = {"profile": profile, "seen_at": self.clock().isoformat()}
         self._write(preview=seen | ({"beside": beside} if beside else {}))
-        return ""
+        return Sentence()
 
     def _go_on(self) -> State | SliceOutcome:
         try:
@@ -357,10 +362,10 @@ class _Slice:
             raise LeaseLost
         return SliceOutcome.PUT_OFF
 
-    def _worded(self, reason: str) -> str:
+    def _worded(self, reason: str) -> Sentence:
         """Return a reason for the database, with the file's name as people know it."""
-        text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
-        return text[:1000]
+        row = self.row
+        return Sentence(reason).changed(lambda text: text.replace(row.stored_as, row.name))
 
 
 def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
@@ -381,7 +386,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
         if row.total is None
         else row.done,  # before the total is known, `done` counts read records
         refused=count(row.report, "refused"),
-        beside=row.preview.get("beside", ""),
+        beside=Sentence.of(row.preview.get("beside", "")),
         batch_size=batch_size,
         seen_at=datetime.fromisoformat(at) if at else None,
         keep=True,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds import NotAFeed
 from properties.feeds.unpack import NotUnpacked, is_packed, unpack
 
@@ -17,7 +18,7 @@ NAMED = 5  # files beside the feed that the text names
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[tuple[Path, str]]:
+def unpacked(path: Path) -> Iterator[tuple[Path, Sentence]]:
     """Yield the feed that a file is or contains, and a text about the files beside it.
 
     The unpacked feed is removed at the end.
@@ -26,14 +27,14 @@ def unpacked(path: Path) -> Iterator[tuple[Path, str]]:
         NotAFeed: the file is packed, and contains no feed or several, is broken, or is too large.
     """
     if not _is_packed(path):
-        yield path, ""
+        yield path, Sentence()
         return
     with tempfile.TemporaryDirectory() as folder:
         into = Path(folder) / path.name
         yield into, _unpack(path, into)
 
 
-def unpack_in_place(path: Path) -> str:
+def unpack_in_place(path: Path) -> Sentence:
     """Replace a packed file by its feed; return a text about the files beside the feed.
 
     If the worker dies, the path has one of the two files.
@@ -42,7 +43,7 @@ def unpack_in_place(path: Path) -> str:
         NotAFeed: see `unpacked`.
     """
     if not _is_packed(path):
-        return ""
+        return Sentence()
     into = path.with_suffix(".feed")
     into.unlink(missing_ok=True)
     try:
@@ -57,19 +58,33 @@ def _is_packed(path: Path) -> bool:
     try:
         return path.is_file() and is_packed(path)
     except NotUnpacked as error:
-        raise NotAFeed(f"{path.name}: {error}") from error
+        raise _not_a_feed(path, error) from error
     except OSError:
         return False  # the reader reports it
 
 
-def _unpack(path: Path, into: Path) -> str:
+def _not_a_feed(path: Path, error: NotUnpacked) -> NotAFeed:
+    return NotAFeed(sentence_of(path.name, str(error)))
+
+
+def _unpack(path: Path, into: Path) -> Sentence:
     try:
         with into.open("xb") as file:
             found = unpack(path, path.name, file, limit=settings.SOURCE_FILE_LIMIT)
     except NotUnpacked as error:
-        raise NotAFeed(f"{path.name}: {error}") from error
+        raise _not_a_feed(path, error) from error
     if not found.beside:
-        return ""
-    more = len(found.beside) - NAMED
-    names = ", ".join(found.beside[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
-    return f"{found.name} is read, and left out of what is packed with it: {names}"
+        return Sentence()
+    names, more = found.beside[:NAMED], len(found.beside) - NAMED
+    if more <= 0:
+        return sentence(
+            "%(name)s is read, and left out of what is packed with it: %(names)s",
+            name=found.name,
+            names=names,
+        )
+    return sentence(
+        "%(name)s is read, and left out of what is packed with it: %(names)s and %(more)s more",
+        name=found.name,
+        names=names,
+        more=more,
+    )

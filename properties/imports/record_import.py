@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import Sentence, lazy_sentence, sentence
 from properties.catalog import FieldFault, equal
 from properties.domain import candidates, owners
 from properties.domain.difference import short
@@ -287,18 +288,27 @@ class RecordImport:
         return [
             FieldFault(
                 change.path,
-                f"{change.who or change.get_origin_display()} changed it after the preview:"
-                f" it is {short(before.get(change.path))} now, and the file says"
-                f" {short(changes[change.path])}. Import the file again to decide",
+                sentence(
+                    "%(who)s changed it after the preview: it is %(now)s now, and the file says"
+                    " %(file)s. Import the file again to decide",
+                    who=change.who or lazy_sentence(Origin(change.origin).label),
+                    now=short(before.get(change.path)),
+                    file=short(changes[change.path]),
+                ),
             )
             for change in found
         ]
 
-    def _refusals(self, row: Property, changes: Leaves) -> dict[str, str]:
+    def _refusals(self, row: Property, changes: Leaves) -> dict[str, Sentence]:
         """Return the changed leaves that a rule keeps from the feed, each with its reason."""
         faults = owners.refused(row, changes, self._ownership)
         return {
-            one.path: f"{one.path}: {short(changes[one.path])} is set aside. {one.message}"
+            one.path: sentence(
+                "%(name)s: %(value)s is set aside. %(reason)s",
+                name=one.path,
+                value=short(changes[one.path]),
+                reason=one.message,
+            )
             for one in faults
         }
 
@@ -326,12 +336,13 @@ class RecordImport:
         }
 
     def _refuse(self, item: _Item, faults: list[FieldFault]) -> None:
-        reasons = [fault.sentence for fault in faults]
-        self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
+        line = item.line
+        refused = Refusal(line.position, line.reference, [fault.sentence for fault in faults])
+        self._report.refused.add(refused)
 
     def _set_aside(self, line: Line, owned: Mapping[str, str] = MappingProxyType({})) -> None:
         if line.warnings or owned:
-            told = [*owned.values(), *line.warnings]
+            told: list[str] = [*owned.values(), *line.warnings]
             self._report.warned.add((str(line.reference), told))
         if line.aside:
             values = {} if self._report.aside.is_full else _leftover(line)
@@ -362,8 +373,10 @@ def _check(changes: Leaves, before: Leaves) -> None:
         raise Invalid(found)
 
 
-def _alike(reference: str, other: str) -> str:
-    return (
-        f"“{reference}” looks like “{other}”: they differ only in case, or in what nobody sees, and"
-        " would be two properties. Correct it, or create the property here first"
+def _alike(reference: str, other: str) -> Sentence:
+    return sentence(
+        "“%(reference)s” looks like “%(other)s”: they differ only in case, or in what nobody sees,"
+        " and would be two properties. Correct it, or create the property here first",
+        reference=reference,
+        other=other,
     )

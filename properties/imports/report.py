@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from django.utils.translation import ngettext_lazy, pgettext_lazy
 
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean
 from crm_sync.translated import Text
 from properties.domain.difference import short
@@ -136,11 +137,14 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         - "differences": [reference, [path, name, old, new] …, number].
         - "refused": [position, reference, reasons].
 
+        A text is a sentence in its stored form; an earlier version stored plain words. The last
+        name may be the text how many more there are.
+
         The lists are cut at KEPT, KEPT_REFUSED and RECORDS.
     """
     counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
     refused = [
-        [one.position, one.reference, [_text(reason) for reason in one.reasons[:REASONS]]]
+        [_told(one.position), one.reference, [_told(reason) for reason in one.reasons[:REASONS]]]
         for one in report.refused.first
     ]
     fresh = {
@@ -149,7 +153,7 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         "differences": _differences(summary.get("differences", []), report.differences.first),
         "aside": [[reference, _values(values)] for reference, values in report.aside.first],
         "warned": [
-            [reference, [_text(text) for text in texts[:REASONS]]]
+            [reference, [_told(text) for text in texts[:REASONS]]]
             for reference, texts in report.warned.first
         ],
         "doubles": [[reference, _text(other)] for reference, other in report.doubles.first],
@@ -173,7 +177,7 @@ def added(summary: Summary, report: ImportReport) -> Summary:
         for reference, text in (summary.get("headlines", {}) | report.headlines).items()
         if reference in lists["new"]
     }
-    lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
+    lists["warnings"] = [_told(text) for text in report.warnings[:KEPT]] or summary.get(
         "warnings", []
     )
     if report.heading:
@@ -215,16 +219,25 @@ def _differences(before: list[Any], found: list[Differences]) -> list[Any]:
     return added
 
 
-def _names(names: list[str]) -> list[str]:
+def _names(names: list[str]) -> list[Any]:
     found = [_text(name) for name in sorted(names)]
     more = len(found) - FIELDS
-    return found if more <= 0 else [*found[:FIELDS], f"and {more} more"]
+    return found if more <= 0 else [*found[:FIELDS], _and_more(more)]
 
 
-def _values(values: dict[str, Any]) -> list[list[str]]:
+def _values(values: dict[str, Any]) -> list[list[Any]]:
     found = [[_text(name), short(value)] for name, value in sorted(values.items())[:FIELDS]]
     more = len(values) - FIELDS
-    return found if more <= 0 else [*found, [f"and {more} more", ""]]
+    return found if more <= 0 else [*found, [_and_more(more), ""]]
+
+
+def _and_more(count: int) -> Any:
+    return sentence("and %(count)s more", count=count).stored
+
+
+def _told(text: str) -> Any:
+    """Return a text in its stored form, with what others have written in it cut."""
+    return Sentence.of(text).changed(_text).stored
 
 
 def _text(text: str) -> str:

@@ -29,7 +29,7 @@ def receive(
     Args:
         new: an unsaved import with its workspace and `force`.
     """
-    new.name = clean(upload.name or "")[0][:255] or "without a name"
+    new.name = clean(upload.name or "")[0][:255] or "?"
     new.size, new.stored_as = _store(upload)
     new.uploaded_by_id, new.uploaded_at, new.due_at = actor.pk, now, now
     _queue(new)

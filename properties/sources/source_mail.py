@@ -19,7 +19,7 @@ from crm_sync.hooks import plugged
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.platform.errors import problem_of
-from crm_sync.sentence import said
+from crm_sync.sentence import Sentence, said
 from crm_sync.text import capitalized
 from crm_sync.translated import Text, number, said_of
 from crm_sync.work import queues
@@ -143,8 +143,9 @@ def _report(done: Import) -> list[str]:
     lines += ["", gettext("Refused:")] if refused else []
     without = gettext("no reference")
     for position, reference, reasons in refused:
-        record = f"{position}, {reference or without}"
-        lines.append(f"- {said_of(record, '; '.join(reasons))}")
+        where, *why = (Sentence.of(one).said() for one in (position, *reasons))
+        record = f"{where}, {reference or without}"
+        lines.append(f"- {said_of(record, '; '.join(why))}")
     more = count(summary, "refused") - len(refused)
     rest = gettext("and %(count)s more") % {"count": number(more)}
     return [*lines, *([f"- {rest}"] if more > 0 else []), ""]

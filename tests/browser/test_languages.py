@@ -19,7 +19,8 @@ OTHERS = ("crm_sync.clear_deliveries", "crm_sync.tick", "crm_sync.work", "md5")
 OTHERS += ("Remove all items", "Every minute", "Agent", f"{'a' * 59}…")
 # An element that hides a part of its own text without an ellipsis. What is 1 px high is only heard.
 CUT = """[...document.querySelectorAll('button, a, label, th, td, h1, h2, summary, .cs-chip')]
-  .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientHeight > 2 && e.offsetParent && e.textContent.trim()
+  .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientHeight > 2
+     && e.offsetParent && e.textContent.trim()
      && ['hidden', 'clip'].includes(getComputedStyle(e).overflowX)
      && getComputedStyle(e).textOverflow !== 'ellipsis')
   .map(e => e.textContent.trim().slice(0, 60))"""

@@ -9,13 +9,19 @@ import pytest
 from django.template import Context, Template
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import override
+from django.utils.translation import gettext_lazy, override
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crm_sync.models import Subscription
 from crm_sync.platform.errors import ErrorKind, Problem, problem_of
-from crm_sync.sentence import Sentence, counted_sentence, name_in_context, sentence
+from crm_sync.sentence import (
+    Sentence,
+    counted_sentence,
+    lazy_sentence,
+    name_in_context,
+    sentence,
+)
 from tests.crm_sync.admin_pages import make_workspace
 
 WORDS = st.text(max_size=30) | st.sampled_from(["{", '{"say": 1}', '{"text": "a"}', "100 %", "<b>"])
@@ -108,6 +114,20 @@ def test_a_list_is_joined_and_sentences_in_it_are_apart_by_a_semicolon():
 def test_a_value_without_end_is_cut_and_what_no_database_stores_is_removed():
     text = sentence("%(words)s", words="a\0" + "b" * 3000)
     assert text == "a" + "b" * 1999
+
+
+def test_what_others_wrote_can_be_changed_and_the_message_stays():
+    inner = sentence("%(all)s.", all=["a", sentence("a"), 1200])
+    text = sentence("%(span)s ago", span=inner).changed(lambda words: words.replace("a", "b"))
+    assert (text, text.message) == ("b; a; 1,200. ago", "%(span)s ago")
+    assert Sentence("a").changed(str.upper) == "A"
+
+
+def test_a_lazy_text_of_ours_is_a_sentence_whatever_the_language_of_its_writer():
+    with override("it"):
+        text = lazy_sentence(gettext_lazy("Platform"))
+        with override("de"):
+            assert (text, text.said()) == ("Platform", "Plattform")
 
 
 def test_a_moment_is_said_in_the_zone_of_the_reader():

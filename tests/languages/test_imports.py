@@ -1,6 +1,6 @@
 """Imports, sources, senders and drift checks: their pages have no text that is not translated.
 
-What a worker stored (problems, reasons, warnings, texts of a fetch) is digits here.
+What others wrote (errors of a fetch, cells of a file) is digits here.
 """
 
 from datetime import time, timedelta
@@ -15,6 +15,7 @@ from django.utils import timezone, translation
 from crm_sync.hooks import queue
 from crm_sync.models import Workspace
 from crm_sync.security import login
+from crm_sync.sentence import sentence
 from crm_sync.work import turn
 from orders.models import PersonSettings
 from orders.people.language_of_person import languages_of
@@ -40,6 +41,7 @@ OWN = (
 )
 NOTES = ("Released.", "Cancelled.", "Fetched by hand.")  # stored in the history, in English
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+TOLD = sentence("Nobody released it for %(days)s days.", days=7)
 COUNTS = dict.fromkeys(OUTCOME_NAMES, 1234) | {"aside": 1234, "doubles": 1234, "missing": 1234}
 SUMMARY: dict[str, Any] = {
     "counts": COUNTS,
@@ -48,11 +50,11 @@ SUMMARY: dict[str, Any] = {
     "exempt": ["2"],
     "changed": [["1", ["title"]]],
     "headlines": {"1": "9"},
-    "aside": [["1", [["1", "2"]]]],
-    "warned": [["1", ["1"]]],
+    "aside": [["1", [["1", "2"], [TOLD.stored, ""]]]],
+    "warned": [["1", ["1", TOLD.stored]]],
     "doubles": [["1", "2"]],
-    "warnings": ["1"],
-    "refused": [["1", None, ["title 5"]], ["2", "3", ["5"]]],
+    "warnings": ["1", TOLD.stored],
+    "refused": [["1", None, ["title 5"]], [TOLD.stored, "3", ["5", TOLD.stored]]],
     "differences": [
         ["1", [["title", "", "1", "2"], ["rent.net", "", 1, None]], 3],
         ["2", [["localizations[0].title", "", "1", "2"]] * 201, 202],
@@ -90,7 +92,7 @@ def imports(main, sender) -> list[Import]:
     columns = [
         {"state": State.PREVIEWING, **open_},
         {"state": State.PREVIEWING, **open_, "total": 2, "done": 1},
-        {"state": State.PREVIEWING, **open_, "problem": "5"},
+        {"state": State.PREVIEWING, **open_, "problem": TOLD},
         {"state": State.PREVIEWING, **open_, "cancel_asked": True},
         {"state": State.PREVIEWING, **late},
         {"state": State.RUNNING, **open_, "total": 1, "released_at": now},
@@ -102,7 +104,7 @@ def imports(main, sender) -> list[Import]:
         {"state": State.DONE, **over, "report": LITTLE},
         {"state": State.UNCHANGED, **over},
         {"state": State.PARTLY, **over, "report": SUMMARY},
-        {"state": State.FAILED, **over, "problem": "5"},
+        {"state": State.FAILED, **over, "problem": TOLD},
         {"state": State.FAILED, **over, "report": LITTLE, "total": 1},
         {"state": State.CANCELLED, "ended_at": now},
         {"state": State.CANCELLED, **over, "report": SUMMARY, "total": 2},

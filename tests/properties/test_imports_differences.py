@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.admin.import_.import_changes import ON_A_PAGE, sentence
+from properties.admin.import_.import_changes import ON_A_PAGE, in_words
 from properties.domain.editing import create
 from properties.imports import job
 from properties.imports.differences import LENGTH, MOST, RECORDS, differences, shortened
@@ -187,4 +187,4 @@ def test_of_long_texts_the_first_difference_is_shown():
     ],
 )
 def test_a_refusal_is_told_with_the_name_of_its_field(reason, said):
-    assert sentence(reason) == said
+    assert in_words(reason) == said

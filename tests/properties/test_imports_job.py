@@ -34,6 +34,7 @@ from tests.properties.uploaded import (
     rows,
     stock,
     table,
+    texts,
     upload,
     work,
 )
@@ -278,7 +279,8 @@ def test_what_a_colleague_changes_after_the_preview_is_not_replaced_unseen(main,
         'title: admin changed it after the preview: it is "Mine" now, and the file says'
         ' "House A1". Import the file again to decide'
     )
-    assert fresh(row).report["refused"] == [["line 2", "A1", [reason]]]
+    ((position, reference, reasons),) = fresh(row).report["refused"]
+    assert (position, reference, texts(reasons)) == ("line 2", "A1", [reason])
     mine.refresh_from_db()
     assert mine.desired == {"title": "Mine", "objectReferenceId": "A1"}
     other.refresh_from_db()

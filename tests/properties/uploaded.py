@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from crm_sync.sentence import Sentence
 from crm_sync.work import leases
 from properties.imports import job
 from properties.imports import upload as imports_upload
@@ -53,6 +54,11 @@ def stock() -> dict[str, tuple]:
     """What an import may change, by reference."""
     found = Property.objects.values_list("object_reference_id", "desired", "fed", "revision")
     return {reference: rest for reference, *rest in found}
+
+
+def texts(stored: Iterable) -> list[str]:
+    """The stored sentences of a summary, in English."""
+    return [str(Sentence.of(one)) for one in stored]
 
 
 def counts(summary: dict) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.security.access import own_workspaces
-from crm_sync.sentence import sentence
+from crm_sync.sentence import Sentence, sentence
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.import_.waiting_imports import MAY_ACT
@@ -299,7 +299,8 @@ class ImportAdmin(ReadOnlyAdmin):
         writer.writerow([gettext("record"), gettext("reference"), gettext("reasons")])
         refused = summary.get("refused", [])
         for position, reference, reasons in refused:
-            cells = (position, reference or "", "; ".join(reasons))
+            said = [Sentence.of(one).said() for one in (position, *reasons)]
+            cells = (said[0], reference or "", "; ".join(said[1:]))
             writer.writerow([guard(text, GUARDED_IN_CSV) for text in cells])
         more = count(summary, "refused") - len(refused)
         if more > 0:

@@ -1,14 +1,17 @@
 """The changes of an import, or of its preview: old and new value of each field, in pages."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from crm_sync.sentence import Sentence
 from properties.admin.words import worded
 from properties.catalog import find, inner_label, label, last_label, leaf_of
 from properties.imports.report import Summary, count
 
 ON_A_PAGE = 200  # differences; a page has one record at least
 FOLDED = 20  # a record with more of them is folded
+_FIRST = re.compile(r"[^\s:]*")  # French has a space before its colon
 
 
 def changed_part(summary: Summary, asked: str, names: Mapping[str, str]) -> dict[str, Any] | None:
@@ -31,13 +34,13 @@ def changed_part(summary: Summary, asked: str, names: Mapping[str, str]) -> dict
     }
 
 
-def sentence(reason: str) -> str:
-    """Return why a record is refused, with the field in words where the reason begins with it."""
-    first = reason.partition(" ")[0]
-    path = first.removesuffix(":")
+def in_words(stored: Any) -> str:
+    """Return the text about a record, with the field in words where the text begins with it."""
+    text = Sentence.of(stored).said()
+    path = _FIRST.match(text)[0]  # type: ignore[index] # it matches each text
     if find(path) is None and leaf_of(path) == path:
-        return reason
-    return f"{label(path)}{reason.removeprefix(path)}"
+        return text
+    return f"{label(path)}{text.removeprefix(path)}"
 
 
 def _pages(kept: list[Any]) -> list[list[Any]]:

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at
-from crm_sync.sentence import said
+from crm_sync.sentence import Sentence, said
 from crm_sync.text import capitalized
-from crm_sync.translated import Text, number
-from properties.admin.import_.import_changes import changed_part, sentence
+from crm_sync.translated import Text, number, said_of
+from properties.admin.import_.import_changes import changed_part, in_words
 from properties.admin.import_.import_columns import columns_part
 from properties.admin.property.all_changes import address_of, undo_page
 from properties.admin.property.match_page import match_address
@@ -127,7 +127,7 @@ def import_page(
         "doubles": count(summary, "doubles"),
         "match": match_address(row.workspace_id),
         "columns": columns_part(row, may_map=may_map, said=said),
-        "warnings": summary.get("warnings", []),
+        "warnings": map(Sentence.of, summary.get("warnings", [])),
         "changed": changed_part(summary, page, names),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
@@ -264,7 +264,11 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
             "refused",
             capitalized(str(NAMES["refused"])),
             [
-                (position, reference or gettext("no reference"), "; ".join(map(sentence, reasons)))
+                (
+                    Sentence.of(position).said(),
+                    reference or gettext("no reference"),
+                    "; ".join(map(in_words, reasons)),
+                )
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
             ],
         ),
@@ -303,7 +307,7 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
             "warned",
             gettext("Warnings: a bad value is set aside, an odd one is imported"),
             [
-                (*named(ref), "; ".join(map(sentence, texts)))
+                (*named(ref), "; ".join(map(in_words, texts)))
                 for ref, texts in summary.get("warned", [])
             ],
         ),
@@ -317,7 +321,10 @@ def _parts(summary: Summary, names: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _value(value: Any) -> str:
     """Return a value that was set aside; an earlier version kept its name alone."""
-    return value if isinstance(value, str) else ": ".join(filter(None, value))
+    if isinstance(value, str):
+        return value
+    name, text = value
+    return said_of(name, text) if text else Sentence.of(name).said()
 
 
 def _names(workspace_id: int, summary: Summary) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from properties.models import Import, Property
 from tests.properties.feeds.idx_lines import line
 from tests.properties.test_commands import run
-from tests.properties.uploaded import fresh, upload, work
+from tests.properties.uploaded import fresh, texts, upload, work
 
 FEED = "".join(line(ref_object=f"R-{n}") + "\r\n" for n in (1, 2)).encode("latin-1")
 PICTURES = [f"images/{n}.jpg" for n in range(7)]
@@ -80,11 +80,11 @@ def test_what_holds_no_feed_is_named_and_not_imported(main, tmp_path, capsys, co
 def test_an_upload_is_unpacked_and_what_is_left_of_it_is_named(main, admin_user, data_dir):
     packed = zipped("data/unload.txt", *PICTURES)
     row = upload(main, admin_user, packed, name="out.zip", released=True)
-    assert fresh(row).preview["warnings"] == [BESIDE]
+    assert texts(fresh(row).preview["warnings"]) == [BESIDE]
     assert fresh(row).path.read_bytes() == FEED
     while fresh(row).state == State.RUNNING:
         work(row)
-    assert (fresh(row).state, fresh(row).report["warnings"]) == (State.DONE, [BESIDE])
+    assert (fresh(row).state, texts(fresh(row).report["warnings"])) == (State.DONE, [BESIDE])
     assert known() == ["R-1", "R-2"]
     assert list((data_dir / "imports").glob("*.feed")) == []
     assert work(row) == "file removed"
