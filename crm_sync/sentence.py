@@ -122,8 +122,9 @@ def counted_sentence(one: str, many: str, /, *, count: int, **values: Value) -> 
 
 
 def said(text: object) -> str:
-    """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
-    return text.said() if isinstance(text, Sentence) else str(text)
+    """Return a text, or that of an error, in the language of the reader, as `Sentence.said`."""
+    found = str(text)
+    return found.said() if isinstance(found, Sentence) else found
 
 
 def _english(message: str | tuple[str, str], values: dict[str, Value]) -> str:
