@@ -22,6 +22,7 @@ from crm_sync.admin.ui.scope import offer_workspaces
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.sentence import said
 from crm_sync.translated import said_of
 from properties import merge
 from properties.catalog import (
@@ -213,7 +214,7 @@ class PropertyForm(forms.Form):
         for name, one in self.inputs.items():
             if one.is_owned and one.was_posted(data):  # the rule is newer than the page
                 not_saved = gettext("What you entered was not saved.")
-                self.add_error(name, f"{one.note} {not_saved}")
+                self.add_error(name, f"{said(one.note)} {not_saved}")
         stored = merge.leaves(self.instance.desired)
         shown = merge.leaves(self.document)
         for leaf, (touched, removed) in self._touched().items():
@@ -325,7 +326,7 @@ class PropertyForm(forms.Form):
         self.questions.append(question)
         text = gettext(
             "%(who)s changed this while the page was open. Choose above which value is saved."
-        ) % {"who": newer(self.instance, question.leaf).who}
+        ) % {"who": said(newer(self.instance, question.leaf).who)}
         name = question.leaf if question.leaf in self.fields else touched
         self.add_error(name, text if name else said_of(label(question.leaf), text))
 
