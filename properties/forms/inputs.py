@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from crm_sync.translated import Text
 from properties.catalog import Field, Kind
@@ -106,7 +107,7 @@ class Input(forms.Field):
         try:
             return input_values.read(self.row, value, self.zone, self.unit)
         except Unreadable as error:
-            raise ValidationError(capitalized(str(error))) from None
+            raise ValidationError(capitalized(said(error))) from None
 
     def _ordered(self, chosen: list[str]) -> list[Any] | None:
         """Keep the order of the stored values (the main category is first)."""

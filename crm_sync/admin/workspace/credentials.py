@@ -36,7 +36,7 @@ from crm_sync.platform import addresses, clock
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 
 DEADLINE = 8.0  # seconds: a person waits for the page
 WITHOUT_CHECK = _("Save it without asking the platform")
@@ -199,7 +199,7 @@ def _test(request: HttpRequest, workspace_id: int) -> None:
         with workspace.calling(deadline=DEADLINE, by_hand=True) as client:
             next(client.users(size=1), None)
     except SecretUnreadable as error:
-        messages.error(request, str(error))
+        messages.error(request, said(error))
     except SyncError as error:
         messages.error(request, explain(error).sentence)
     else:
