@@ -8,13 +8,13 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
-from crm_sync.admin.workspace import webhook
+from crm_sync.admin.workspace.webhook import NotNow
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.platform.problems import explain, meaning
 from crm_sync.sentence import said, sentence
-from crm_sync.webhook import probe
+from crm_sync.webhook import authentication, probe
 from orders.materials import archive
 from orders.models import Material, MaterialFile, MaterialSet, PersonSettings
 from properties.admin.words import problem_in_words
@@ -97,7 +97,22 @@ def test_why_our_own_address_does_not_answer_is_translated(db, settings):
 def test_an_error_that_holds_a_sentence_is_said_in_the_language_of_the_reader():
     with override("de"):
         assert said(Unreadable(STORED)) == IN_GERMAN
-        assert said(webhook.NotNow("plain words")) == "plain words"
+        assert said(NotNow("plain words")) == "plain words"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("Host", "x"), "der Header Host eines Rückrufs hat eine andere Bedeutung"),
+        (("a b", "x"), "'a b' ist kein Name eines Headers: Buchstaben, Ziffern und Bindestriche"),
+        (("X-A", "a b"), "'a b' ist kein Name eines Parameters: Buchstaben, Ziffern, . _ ~ -"),
+    ],
+)
+def test_why_a_callback_cannot_carry_a_secret_is_said_in_the_language_of_the_reader(names, text):
+    with pytest.raises(authentication.BadName) as refused:
+        authentication.check_names(*names)
+    with override("de"):
+        assert said(refused.value) == text
 
 
 def test_what_a_problem_means_is_a_sentence_that_another_one_can_hold():
