@@ -1,6 +1,7 @@
 """A language in which every translated text stands in brackets and is a third longer.
 
-What a page shows without brackets is not translated, or is put together from parts.
+What a page shows without brackets is not translated, or is put together from parts. The values in
+a translated text stand in brackets of their own, so that an English one is found too.
 """
 
 import re
@@ -25,6 +26,9 @@ NAMES = (
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
+_VALUE = re.compile(r"⟨([^⟨⟩]*)⟩")
+# Not the address of a link.
+_PLACEHOLDER = re.compile(r"(%\(\w+\)s)(?![^<]*>)")
 
 
 def catalogues(folder: Path) -> Path:
@@ -61,12 +65,18 @@ def _each(text: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 def longer(text: str) -> str:
-    """Return a text in brackets and a third longer, with its placeholders."""
-    return f"⟦{text}{'~' * (len(text) // 3)}⟧"
+    """Return a text in brackets and a third longer, each value in small brackets of its own."""
+    marked, count = _PLACEHOLDER.subn(r"⟨\1⟩", text)
+    return f"⟦{marked}{'~' * (len(text) // 3 - 2 * count)}⟧"
+
+
+def _values(bracketed: re.Match[str]) -> str:
+    """Return the values within a translated text, a line each."""
+    return "\n".join(_VALUE.findall(bracketed[0]))
 
 
 def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
-    """Return what the page shows that is in no brackets, apart from data of people.
+    """Return what the page shows that is in no brackets, or is a value in them.
 
     Args:
         own: texts that are data, such as names of accounts and of products.
@@ -83,7 +93,7 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     # A translated text may have parts with tags of their own, so all is one text with a line each.
     rest, inner = "", "\n".join(" ".join(text.split()) for text in texts)
     while rest != inner:  # a translated text may stand in another
-        rest, inner = inner, _BRACKETED.sub("", inner)
+        rest, inner = inner, _BRACKETED.sub(_values, inner)
     for name in own:
         rest = rest.replace(name, "")
     found = [line.strip() for line in rest.split("\n") if _WORD.search(line)]

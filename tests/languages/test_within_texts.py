@@ -21,6 +21,7 @@ from properties.admin.words import problem_in_words
 from properties.catalog.numbers import Unreadable
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace
 from tests.crm_sync.sockets import free_port
+from tests.languages.pseudo import longer, untranslated
 from tests.orders.admin_rows import make_order
 from tests.properties.form_page import force, make
 
@@ -127,3 +128,12 @@ def test_what_a_problem_means_is_a_sentence_that_another_one_can_hold():
         assert problem_in_words("REFUSED", Problem(STORED)) == (
             f"Die Plattform hat es abgelehnt: {IN_GERMAN}"
         )
+
+
+def test_the_pseudo_language_shows_an_english_value_in_a_translated_text():
+    text = longer("Waits: %(problem)s")
+    page = f"<p>{text % {'problem': 'no answer from there'}}</p>"
+    assert untranslated(page) == ["no answer from there"]
+    assert untranslated(page, ["no answer from there"]) == []
+    assert untranslated(f"<p>{text % {'problem': longer('no answer')}}</p>") == []
+    assert 'href="%(page)s"' in longer('<a href="%(page)s">%(name)s</a>')
