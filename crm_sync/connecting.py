@@ -18,6 +18,7 @@ from crm_sync.platform import addresses
 from crm_sync.platform.client import DEADLINE, Client
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.sentence import Sentence, sentence
 
 CREDENTIALS = ["fixed_token", "client_id", "client_secret"]
 CALLBACK = ["auth_secret", "previous_auth_secret"]
@@ -42,18 +43,20 @@ class Given:
         return ClientCredentials(self.client_id, self.secret)
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Sentence:
         """The kind of credentials in words, without their secrets."""
-        return "fixed token" if self.token else f"client {self.client_id}"
+        if self.token:
+            return sentence("fixed token")
+        return sentence("client %(client)s", client=self.client_id)
 
 
-def slug_fault(slug: str) -> str:
-    """Return why this cannot name a workspace, or ""."""
+def slug_fault(slug: str) -> Sentence | None:
+    """Return why this cannot name a workspace, or None."""
     try:
         validate_slug(slug)
     except ValidationError:
-        return "is no slug: letters, digits, hyphens and underscores"
-    return ""
+        return sentence("a name has letters, digits, hyphens and underscores only")
+    return None
 
 
 def try_out(given: Given, *, deadline: float = DEADLINE) -> None:

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Cast
 
+from crm_sync.sentence import sentence
+
 
 class SecretUnreadable(Exception):
     """No key in SECRET_KEYS_AT_REST decrypts a secret in the database."""
@@ -20,8 +22,10 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
         return MultiFernet([Fernet(key) for key in keys])
     except ValueError:
         raise SecretUnreadable(
-            "SECRET_KEYS_AT_REST holds something that is no Fernet key: each is 32 bytes in"
-            " URL-safe base64, newest first, separated by commas"
+            sentence(
+                "SECRET_KEYS_AT_REST holds something that is no Fernet key: each is 32 bytes in"
+                " URL-safe base64, newest first, separated by commas"
+            )
         ) from None
 
 
@@ -47,8 +51,10 @@ def _decrypted(token: str, keys: tuple[str, ...]) -> str:
         return _fernet(keys).decrypt(token.encode()).decode()
     except InvalidToken:
         raise SecretUnreadable(
-            "a stored secret cannot be decrypted: SECRET_KEYS_AT_REST lacks the key it was"
-            " written with; put the old key back behind the new one, or enter the secret again"
+            sentence(
+                "a stored secret cannot be decrypted: SECRET_KEYS_AT_REST lacks the key it was"
+                " written with; put the old key back behind the new one, or enter the secret again"
+            )
         ) from None
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext, override
+from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 from crm_sync.text import clean
 from crm_sync.translated import day_in_words, minute_in_words, number
@@ -64,7 +65,7 @@ class Sentence(str):
         values = {name: _said(value) for name, value in self.values.items()}
         if isinstance(self.message, tuple):
             return ngettext(*self.message, cast(int, self.values["count"])) % values
-        return gettext(self.message) % values
+        return _without_context(gettext(self.message)) % values
 
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
@@ -121,16 +122,26 @@ def counted_sentence(one: str, many: str, /, *, count: int, **values: Value) -> 
     return Sentence("", (one, many), {"count": count, **values})
 
 
+def name_in_context(context: str, name: str) -> Sentence:
+    """Return a name that the catalogues hold in a context, such as that of a field."""
+    return Sentence("", f"{context}{CONTEXT_SEPARATOR}{name}")
+
+
 def said(text: object) -> str:
     """Return a text, or that of an error, in the language of the reader, as `Sentence.said`."""
     found = str(text)
     return found.said() if isinstance(found, Sentence) else found
 
 
+def _without_context(message: str) -> str:
+    return message.rpartition(CONTEXT_SEPARATOR)[2]
+
+
 def _english(message: str | tuple[str, str], values: dict[str, Value]) -> str:
     if isinstance(message, tuple):
         message = message[0] if values["count"] == 1 else message[1]
-    return message % {name: _in_english(value) for name, value in values.items()}
+    named = {name: _in_english(value) for name, value in values.items()}
+    return _without_context(message) % named
 
 
 def _in_english(value: Value) -> str:

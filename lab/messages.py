@@ -102,6 +102,7 @@ THEME = (
     *("Light", "Dark", "System"),
     *("Apply Filters", "Go back", "Select all rows", "Type to search"),
     *("True", "False", "Select record", "Select value", "Select action", "Select action to run"),
+    *("Save and add another", "Save and continue editing", "Save as new", "Save and view"),
     *("Date", "Date from", "Date to", "From", "To", "Choose file to upload"),
     *("Expand row", "More actions", "Toggle password visibility"),
     "After you've created a user, you’ll be able to edit more user options.",
@@ -127,6 +128,13 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
     ),
     *("Periodic Tasks", "periodic task", "crontab", "interval"),
 )
+# Of them, those that Django's scripts show: what moves from one list of choices to the other.
+SCRIPTS = (
+    *("Choose all %s", "Choose selected %s", "Remove all %s", "Remove selected %s"),
+    'Choose %s by selecting them and then select the "Choose" arrow button.',
+    'Remove %s by selecting them and then select the "Remove" arrow button.',
+    "(click to clear)",
+)
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
 Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
 
@@ -148,7 +156,7 @@ def found() -> Iterator[Found]:
                 yield message, name, context
     for name in THEME:
         yield name, "config/templates/unfold", None
-    for text_of_others in LIBRARIES:
+    for text_of_others in (*LIBRARIES, *SCRIPTS):
         yield text_of_others, "config/settings.py", None
     for text_of_beat in SCHEDULES:
         yield text_of_beat, "crm_sync/admin/schedules.py", None
@@ -208,12 +216,20 @@ def catalogue_of(language: str) -> Path:
 
 
 def written(catalogue: Catalog) -> dict[str, bytes]:
-    """Return what the files of a language hold, by suffix."""
+    """Return what the files of a language hold, by what follows "django" in their names."""
     catalogue.creation_date = catalogue.revision_date = SAME  # else each run would differ
-    po, mo = io.BytesIO(), io.BytesIO()
+    po = io.BytesIO()
     write_po(po, catalogue, width=100, include_lineno=False, sort_output=True)
+    of_scripts = Catalog(locale=catalogue.locale, charset="utf-8")
+    for text in SCRIPTS:
+        of_scripts.add(text, catalogue[text].string)
+    return {".po": po.getvalue(), ".mo": _compiled(catalogue), "js.mo": _compiled(of_scripts)}
+
+
+def _compiled(catalogue: Catalog) -> bytes:
+    mo = io.BytesIO()
     write_mo(mo, catalogue)
-    return {".po": po.getvalue(), ".mo": mo.getvalue()}
+    return mo.getvalue()
 
 
 def swiss(catalogue: Catalog) -> Catalog:
@@ -268,10 +284,11 @@ def main() -> int:
         wrong += faults(catalogue)
         kept = {language: written(catalogue)}
         if language == "de":
-            kept["de_CH"] = {".mo": written(swiss(catalogue))[".mo"]}
+            kept["de_CH"] = written(swiss(catalogue))
+            del kept["de_CH"][".po"]
         for name, files in kept.items():
             for suffix, content in files.items():
-                path = catalogue_of(name).with_suffix(suffix)
+                path = catalogue_of(name).with_name(f"django{suffix}")
                 if options.check and (not path.exists() or path.read_bytes() != content):
                     wrong.append(f"{path.relative_to(ROOT)} is not up to date: make messages")
                 elif not options.check:

@@ -74,10 +74,13 @@ class ExportReport:
         yield f"exported: {self.exported} properties to {path.name}"
 
 
-def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
+def written(path: Path, properties: QuerySet[Property], language: str = "") -> Iterator[Written]:
     """Write properties that have a reference, in the format of the file's suffix.
 
     The list of properties is fixed at the start, however long the writing takes.
+
+    Args:
+        language: of the person who reads a table; without it, a table has the platform's words.
 
     Returns:
         for each property, as it is written: its reference, and what the format could not hold.
@@ -93,7 +96,7 @@ def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
         names.need(document)
     write = write_csv if path.suffix.lower() == ".csv" else write_xlsx
     zone = timezone.get_default_timezone()  # as the form of a property
-    return write(path, _documents(keys), names.ordered(), zone)
+    return write(path, _documents(keys), names.ordered(), zone, language)
 
 
 def _documents(keys: list[int]) -> Iterator[Document]:

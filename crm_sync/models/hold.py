@@ -25,6 +25,8 @@ from crm_sync.sentence import Sentence, sentence
 REASON_LENGTH = 200
 # After this time a row that is held is read once more, so that it shows what the platform has.
 AGAIN = timedelta(hours=1)
+# Why a program holds a workspace in watch only.
+NEW = sentence("new on a live platform")
 
 
 class HoldCause(models.TextChoices):
@@ -109,6 +111,11 @@ class Hold(models.Model):
         return name_of(self.ended_by) if self.ended_by else self.ended_program
 
     @property
+    def why(self) -> Sentence:
+        """The reason: the words of a person, or that the workspace is new."""
+        return NEW if self.cause == HoldCause.WATCH_ONLY else Sentence(self.reason)
+
+    @property
     def because(self) -> Sentence:
         """The cause with its reason, for people."""
         if self.cause == HoldCause.WATCH_ONLY:
@@ -127,7 +134,8 @@ class HoldGroup:
     @property
     def work(self) -> str:
         """What is held, in words."""
-        return gettext("everything") if len(self.kinds) == len(WorkKind) else listed(self.kinds)
+        all_of_it = len(self.kinds) == len(WorkKind)
+        return gettext("everything") if all_of_it else listed(self.kinds).said()
 
 
 def grouped(holds: Iterable[Hold]) -> list[HoldGroup]:
@@ -188,7 +196,7 @@ def watch_only(
     return pause(
         workspace_id,
         LEAVING,
-        reason="new on a live platform",
+        reason=NEW,
         now=now,
         actor=actor,
         program=program,

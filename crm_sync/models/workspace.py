@@ -24,13 +24,14 @@ from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
 from crm_sync.platform.work_kind import NAMES, WorkKind
 from crm_sync.secrets import EncryptedTextField
 from crm_sync.sentence import sentence
+from crm_sync.text import capitalized
 
 log = logging.getLogger(__name__)
 
 # The least time between two records of the platform's clock, since its machines may differ.
 CLOCK_PACE = timedelta(seconds=10)
 
-BEHIND_A_PROXY = (
+BEHIND_A_PROXY = _(
     "Behind a TLS proxy every call comes from the proxy: first name it in TRUSTED_PROXIES, else"
     " every callback would be refused."
 )
@@ -135,9 +136,9 @@ class Workspace(Pausing):
     def clean(self) -> None:
         """Refuse a base address that must not get the token, and unreadable networks."""
         if fault := addresses.fault(self.base_url):
-            raise ValidationError({"base_url": f"{addresses.shown(self.base_url)} {fault}."})
+            raise ValidationError({"base_url": f"{capitalized(fault.said())}."})
         if fault := callers.fault(self.callback_networks):
-            raise ValidationError({"callback_sources": f"{fault}."})
+            raise ValidationError({"callback_sources": f"{fault.said()}."})
         if self.callback_networks and settings.HTTPS and not settings.TRUSTED_PROXIES:
             raise ValidationError({"callback_sources": BEHIND_A_PROXY})
 
@@ -172,8 +173,14 @@ class Workspace(Pausing):
             AuthError: there are no credentials, or they must not be sent to the base address.
         """
         if fault := addresses.fault(self.base_url):
-            how = f"change it by `manage.py add_workspace {self.slug}`"
-            raise AuthError(f"the base address {addresses.shown(self.base_url)} {fault}; {how}")
+            text = sentence(
+                "%(address)s cannot be called: %(reason)s. Change it by `manage.py add_workspace"
+                " %(slug)s`",
+                address=addresses.shown(self.base_url),
+                reason=fault,
+                slug=self.slug,
+            )
+            raise AuthError(text)
         return Client(
             self.base_url,
             self.credentials,

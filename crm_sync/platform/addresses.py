@@ -5,6 +5,8 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
+from crm_sync.sentence import Sentence, sentence
+
 LONGEST = 500  # characters
 # Last labels of host names that this process answers itself. Only tests set some: a company may
 # have its own machines under any label.
@@ -26,23 +28,23 @@ _NOT_PUBLIC = tuple(
 
 
 @functools.lru_cache(maxsize=256)  # called before each call to the platform
-def fault(address: str) -> str:
-    """Return what is wrong with a base address, or "" if it may be called."""
+def fault(address: str) -> Sentence | None:
+    """Return what is wrong with a base address, or None if it may be called."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_web = False
     if is_web and parts.username is not None:
-        return "holds a user name"
+        return sentence("the address holds a user name")
     if is_web and "?" in address:
-        return "holds a query"
+        return sentence("the address holds a query")
     # It needs a host, and a path must fit behind it: no fragment, no spaces.
     if not is_web or len(address) > LONGEST or re.search(r"[\s#@\\]|[^\x21-\x7e]", address):
-        return "is not an http(s) address"
+        return sentence("the address is not an http(s) address")
     if parts.scheme == "http" and not is_local(parts.hostname or ""):
-        return "would send the token unencrypted: it must begin with https://"
-    return ""
+        return sentence("the token would be sent unencrypted: the address must begin with https://")
+    return None
 
 
 def shown(address: str) -> str:

@@ -7,6 +7,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
+from crm_sync.sentence import Sentence, sentence
+
 Network = IPv4Network | IPv6Network
 SOCKET = "unix"  # in TRUSTED_PROXIES: a proxy that connects by a Unix socket
 LONGEST = 64  # characters of an address that are stored: a caller may forge the header
@@ -47,11 +49,13 @@ def read(names: tuple[str, ...]) -> list[Network]:
     return [ip_network(name, strict=False) for name in names if name != SOCKET]
 
 
-def fault(names: Iterable[str]) -> str:
-    """Return what is wrong with the names of networks, or ""."""
+def fault(names: Iterable[str]) -> Sentence | None:
+    """Return what is wrong with the names of networks, or None."""
     for name in names:
         try:
             ip_network(name, strict=False)
         except ValueError:
-            return f"{name} is neither an address nor a network such as 192.0.2.0/24"
-    return ""
+            return sentence(
+                "%(name)s is neither an address nor a network such as 192.0.2.0/24", name=name
+            )
+    return None

@@ -132,9 +132,11 @@ class SyncError(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return an error as it is stored. An error of our own code is only a text."""
+    """Return an error as it is stored. The text of an error of our own code may be a problem."""
     text = str(error) or type(error).__name__
-    return Problem(text, error.kind, error.words) if isinstance(error, SyncError) else Problem(text)
+    if isinstance(error, SyncError):
+        return Problem(text, error.kind, error.words)
+    return Problem.of(text)
 
 
 class TransientError(SyncError):

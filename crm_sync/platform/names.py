@@ -6,6 +6,8 @@ from contextlib import suppress
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 
+from crm_sync.sentence import sentence
+
 Found = list[str]
 
 
@@ -33,7 +35,8 @@ def look_up(host: str, port: int | None, *, within: float) -> Found:
     try:
         found = answers.get(timeout=max(0.0, within))
     except Empty:
-        raise TimeoutError(f"the name {host} was not found in time") from None
+        text = sentence("the name %(host)s was not found in time", host=host)
+        raise TimeoutError(text) from None
     if isinstance(found, list):
         return found
     raise found

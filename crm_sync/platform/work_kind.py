@@ -1,9 +1,9 @@
 """The kinds of work that a person can hold (I34)."""
 
+from collections.abc import Collection
 from enum import StrEnum
+from functools import reduce
 
-from django.utils.text import get_text_list
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.sentence import Sentence, sentence
@@ -31,12 +31,12 @@ MEANINGS: dict[WorkKind, Text] = {
     WorkKind.MESSAGES: _("Messages to other systems"),
 }
 # For people; who sends a change has no push.
-WORDS: dict[WorkKind, Text] = {
-    WorkKind.PUSHES: _("changes"),
-    WorkKind.ORDERS: _("orders"),
-    WorkKind.IMPORTS: _("imports"),
-    WorkKind.FILES: _("files"),
-    WorkKind.MESSAGES: _("messages"),
+WORDS: dict[WorkKind, Sentence] = {
+    WorkKind.PUSHES: sentence("changes"),
+    WorkKind.ORDERS: sentence("orders"),
+    WorkKind.IMPORTS: sentence("imports"),
+    WorkKind.FILES: sentence("files"),
+    WorkKind.MESSAGES: sentence("messages"),
 }
 # As a stored sentence begins.
 NAMES: dict[WorkKind, Sentence] = {
@@ -48,7 +48,13 @@ NAMES: dict[WorkKind, Sentence] = {
 }
 
 
-def listed(kinds: "list[WorkKind]") -> str:
-    """Return the kinds in words, in the order of `WorkKind`."""
-    names = [str(WORDS[kind]) for kind in WorkKind if kind in kinds]
-    return get_text_list(names, gettext("and"))
+def listed(kinds: Collection[WorkKind]) -> Sentence:
+    """Return the kinds in words, in the order of `WorkKind`; at least one."""
+    *some, last = [WORDS[kind] for kind in WorkKind if kind in kinds]
+    if not some:
+        return last
+    return sentence("%(some)s and %(last)s", some=reduce(_with, some), last=last)
+
+
+def _with(some: Sentence, another: Sentence) -> Sentence:
+    return sentence("%(some)s, %(next)s", some=some, next=another)

@@ -82,7 +82,7 @@ def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
         Order.objects.filter(pk=order.pk),
         sentence("Saved all files as ZIP: %(count)s.", count=count),
     )
-    name = f"order-{order.platform_id}.zip"
+    name = gettext("order-%(id)s") % {"id": order.platform_id} + ".zip"
     headers = {
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),
         "Cache-Control": "private, no-store",

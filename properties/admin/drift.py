@@ -22,6 +22,8 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.platform.errors import Problem
+from crm_sync.platform.problems import explain
 from crm_sync.translated import Text, number
 from properties.catalog import label
 from properties.drift.findings import by_count
@@ -93,6 +95,7 @@ class DriftCheckAdmin(ReadOnlyAdmin):
             "title": check.get_kind_display(),
             "badge": _badge(check),
             "meaning": MEANING[check.kind],
+            "stopped": explain(check.stopped).sentence,
             "facts": _facts(check),
             "fields": [(label(path), path, count) for path, count in by_count(check.fields)],
             "found": list(_found(check)),
@@ -120,7 +123,8 @@ def _found(check: DriftCheck) -> Iterator[tuple[SafeString, SafeString, str]]:
     for one in check.found:
         names = ", ".join(label(path) for path in one["fields"])
         gone = gettext("The platform has no such property")
-        text = gone if one["gone"] else one["error"] or names
+        error = explain(Problem.of(one["error"])).sentence
+        text = gone if one["gone"] else error or names
         page = page_at("properties.property", one["pk"])
         shown = badge(VERDICTS[one["verdict"]], TONES.get(one["verdict"], "muted"))
         yield link(page, one["reference"]), shown, text or EMPTY

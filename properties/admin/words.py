@@ -6,7 +6,8 @@ from datetime import time
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY
@@ -15,7 +16,7 @@ from crm_sync.platform.problems import explain
 from crm_sync.translated import day_in_words, minute_in_words
 from properties.catalog import Field, Kind, choice_name, equal, find, inner_label, last_label
 from properties.catalog.instants import read_datetime
-from properties.catalog.numbers import MONEY
+from properties.catalog.numbers import MONEY, whole
 from properties.forms.input_values import unit
 from properties.models.property import ProblemKind
 
@@ -43,6 +44,16 @@ def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
         _joined([member for member in before if member not in after]) or str(NOT_THERE),
         _joined([member for member in after if member not in before]) or str(NOT_THERE),
     )
+
+
+def rooms_in_words(value: object) -> str:
+    """Return a number of rooms as "3.5 rooms"; "" for none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if not value:
+        return ""
+    text = ngettext("%(count)s room", "%(count)s rooms", 1 if value == 1 else 2)
+    return text % {"count": number_format(value)}
 
 
 def problem_in_words(kind: str, problem: Problem) -> str:
@@ -92,7 +103,7 @@ def _scalar(field: Field | None, value: Any) -> str:
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, int | float):
-        return f"{_number(value)} {_unit(field)}".strip()
+        return f"{number_format(whole(value))} {_unit(field)}".strip()
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if field is None:
@@ -113,11 +124,6 @@ def _moment(text: str) -> str:
     if instant.time() == time():
         return day_in_words(instant)
     return minute_in_words(instant.astimezone(timezone.get_default_timezone()))
-
-
-def _number(value: float) -> str:
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return str(int(value)) if whole else str(value)
 
 
 def _unit(field: Field | None) -> str:

@@ -7,6 +7,7 @@ import re
 
 from django.utils.translation import pgettext
 
+from crm_sync.sentence import Sentence, name_in_context
 from crm_sync.text import capitalized
 from properties.catalog.lookup import find
 
@@ -32,6 +33,7 @@ _LABELS = {
     "utilizationRatioConstruction": "utilization ratio (construction)",
     "isMultiStoryPlan": "multi-storey floor plan",
     "co2Emissions": "CO2 emissions",
+    "constructionYear": "construction year on the energy certificate",  # not `yearBuilt`
     "issuedAt": "issue date",
     "thermalCharacteristic": "energy performance",
     "thermalCharacteristicElectricity": "energy performance for electricity",
@@ -182,6 +184,11 @@ def inner_label(path: str) -> str:
     return label(path).rpartition(" · ")[2]
 
 
+def stored_inner_label(path: str) -> Sentence:
+    """Return the last segment in words for a stored sentence. The path ends with no list item."""
+    return name_in_context(FIELD, english(path.rpartition(".")[2]))
+
+
 def _words(segment: str) -> str:
     """Return one segment in lower-case words, with the number of a list item counted from 1."""
     name, _, index = segment.partition("[")
@@ -212,6 +219,11 @@ def english_value(value: str) -> str:
 def group_name(group: str) -> str:
     """Return the name of a group of fields."""
     return pgettext(GROUP, english_group(group))
+
+
+def stored_group_name(group: str) -> Sentence:
+    """Return the name of a group of fields for a stored sentence."""
+    return name_in_context(GROUP, english_group(group))
 
 
 def english_group(group: str) -> str:

@@ -4,6 +4,11 @@ Point and comma are marks with the same rule. One that stands there several time
 other one, groups thousands; the last of two different ones is the decimal mark, and so is a single
 one. But a single one with exactly three digits behind it (`1.250`, `1,250`) may be either: where
 the field can mean both, the number is unclear. `'` and blanks group thousands.
+
+A form knows the language of its reader. If the single mark groups thousands there, it does so here:
+`1.250` is 1250 in German, `1,250` is 1250 in English. The other mark stays unclear before three
+digits: three decimals are rare, and some people group with it, so that a number would become a
+thousand times too small. Files, the API and commands have no reader.
 """
 
 import math
@@ -12,6 +17,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import NoReturn
 
+from django.utils.formats import get_format
 from django.utils.translation import gettext
 
 from crm_sync.text import quoted
@@ -42,6 +48,7 @@ _DIGITS = re.compile(
     re.ASCII,
 )
 _POINTS = (".", ",")
+_HALF = re.compile(r"[ \u00a0\u202f]1/2(?!\d)")
 _MINUS = ("-", "\u2212")
 _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # The words allowed after a number, in small letters and with 2 for ².
@@ -68,13 +75,19 @@ class Unreadable(Exception):
 
 
 def number(
-    field: Field, text: str, *, currency: str = FRANCS, decimal_point: bool = False
+    field: Field,
+    text: str,
+    *,
+    currency: str = FRANCS,
+    decimal_point: bool = False,
+    thousands: str = "",
 ) -> Number:
     """Return the number in a text: `112 m2`, `1'250.--`, `4,5`, `4½`, `EG` of a floor.
 
     Args:
         currency: the one that may stand beside an amount.
         decimal_point: the format of the text defines the point as the decimal mark.
+        thousands: the mark that groups thousands in the language of who typed the text.
 
     Raises:
         Unreadable: it is none, has a unit of another field, or may be one of two numbers.
@@ -90,7 +103,7 @@ def number(
         return floor
     if _EXPONENT.fullmatch(plain):
         return _finite(text, float(plain))
-    plain, rounded = _ROUND.subn("", plain.replace(" 1/2", "½"))
+    plain, rounded = _ROUND.subn("", _HALF.sub("½", plain))
     found = _AMOUNT.fullmatch(plain)
     if found is None or not (found[3] or found[4]):
         _refuse_number(text)
@@ -100,7 +113,8 @@ def number(
     if (before and before.lower() not in beside) or (unit and unit not in {*beside, PERCENT}):
         _refuse_number(text, currency if field.unit == MONEY else _NAMES.get(field.unit, ""))
     minus = -1 if sign in _MINUS else 1
-    value = _unsigned(text, digits or "0", bool(rounded), decimal_point, _fits(field, minus))
+    fits = _fits(field, minus)
+    value = _unsigned(text, digits or "0", bool(rounded), decimal_point, thousands, fits)
     if half:
         value = value + 0.5 if isinstance(value, int) else _refuse_number(text)
     return of_percentage(field, text, minus * value) if unit == PERCENT else minus * value
@@ -110,6 +124,15 @@ def say_number(value: Number) -> str:
     """Return a number as a text that `number` reads back: 1.125 is written 1.1250."""
     text = str(value)
     return f"{text}0" if _UNCLEAR.fullmatch(text) else text
+
+
+def shown_number(value: Number) -> str:
+    """Return a number as an input shows it: with the reader's decimal mark, without groups.
+
+    `number` reads it back as the same number in each language.
+    """
+    text = say_number(value)
+    return text if "e" in text else text.replace(".", get_format("DECIMAL_SEPARATOR"))
 
 
 def whole(value: Number) -> Number:
@@ -146,7 +169,12 @@ def _fits(field: Field, minus: int) -> Callable[[Number], bool]:
 
 
 def _unsigned(
-    text: str, digits: str, rounded: bool, decimal_point: bool, fits: Callable[[Number], bool]
+    text: str,
+    digits: str,
+    rounded: bool,
+    decimal_point: bool,
+    thousands: str,
+    fits: Callable[[Number], bool],
 ) -> Number:
     """Return the number that digits and their marks mean.
 
@@ -166,18 +194,23 @@ def _unsigned(
         before, behind = groups.split(mark)
         if decimal_point and mark == ".":
             return whole(float(f"{before}.{behind}"))
-        return _likely(text, int(whole_part), float(f"{before}.{behind}"), fits)
+        decimal = float(f"{before}.{behind}")
+        return _likely(text, int(whole_part), decimal, fits, is_group=mark == thousands)
     if not decimals:
         return int(whole_part)
     return _finite(text, float(f"{whole_part}.{decimals}"))
 
 
-def _likely(text: str, thousands: int, decimal: float, fits: Callable[[Number], bool]) -> Number:
-    """Return the only one of two numbers that fits."""
+def _likely(
+    text: str, thousands: int, decimal: float, fits: Callable[[Number], bool], *, is_group: bool
+) -> Number:
+    """Return the only one of two numbers that fits; if both do, the one that the reader means."""
     found = [value for value in (thousands, whole(decimal)) if fits(value)]
+    if len(found) == 2 and is_group:
+        return thousands
     if len(found) != 1:
         said = gettext("%(text)s is unclear: write %(first)s or %(second)s")
-        second = say_number(whole(decimal))
+        second = shown_number(whole(decimal))
         values = {"text": quoted(text), "first": thousands, "second": second}
         raise Unreadable(said % values)
     return found[0]

@@ -32,19 +32,20 @@ _DAY = re.compile(
 )
 
 
-def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS) -> Any:
+def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS, thousands: str = "") -> Any:
     """Return the value of a text in a field; unchanged if the field holds texts.
 
     Args:
         zone: that of a time without an offset.
         currency: the one that may stand beside an amount.
+        thousands: the mark that groups thousands in the language of who typed the text.
 
     Raises:
         Unreadable: it can be no number, date, time, yes or no of the field.
     """
     match field.kind:
         case Kind.INTEGER | Kind.DECIMAL:
-            return number(field, text, currency=currency)
+            return number(field, text, currency=currency, thousands=thousands)
         case Kind.BOOLEAN:
             return yes_or_no(text)
         case Kind.DATE:

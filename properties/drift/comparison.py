@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models import Workspace, due
-from crm_sync.platform.errors import AuthError, RejectedError, TransientError
+from crm_sync.platform.errors import AuthError, RejectedError, TransientError, problem_of
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
@@ -32,7 +32,7 @@ BATCH = 500  # keys in one UPDATE
 
 
 class ComparisonError(Exception):
-    """The comparison ended before its last property; the message says why."""
+    """The comparison ended before its last property; the message is a `Problem`."""
 
 
 def keys(workspace: Workspace, *, sample: int | None = None) -> list[int]:
@@ -66,14 +66,14 @@ def compare(
             with room(workspace), workspace.calling() as client:
                 document = read(client, row).document
         except NoRoom as error:
-            raise ComparisonError(str(error)) from error
+            raise ComparisonError(problem_of(error)) from error
         except (TransientError, AuthError) as error:
             silent += 1
             if isinstance(error, AuthError) or error.pauses:
-                raise ComparisonError(str(error)) from error
+                raise ComparisonError(problem_of(error)) from error
             yield _failed(row, error)
             if silent == SILENCES:
-                raise ComparisonError(str(error)) from error
+                raise ComparisonError(problem_of(error)) from error
             continue
         except RejectedError as error:  # it concerns this property, not the connection
             yield _failed(row, error)
@@ -169,4 +169,4 @@ def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
 
 
 def _failed(row: Property, error: Exception) -> DriftFinding:
-    return DriftFinding(row.pk, str(row), DriftVerdict.FAILED, error=str(error)[:500])
+    return DriftFinding(row.pk, str(row), DriftVerdict.FAILED, error=problem_of(error))

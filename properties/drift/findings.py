@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crm_sync.platform.errors import Problem
+
 NAMED = 20  # properties and fields that a stored check names
 
 
@@ -44,7 +46,7 @@ class DriftFinding:
     verdict: DriftVerdict
     leaves: tuple[Leaf, ...] = ()
     is_gone: bool = False
-    error: str = ""
+    error: Problem = field(default_factory=Problem)
 
 
 @dataclass
@@ -56,7 +58,7 @@ class DriftReport:
     verdicts: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     findings: list[DriftFinding] = field(default_factory=list)
-    stopped: str = ""
+    stopped: Problem = field(default_factory=Problem)
 
     def add(self, finding: DriftFinding) -> None:
         """Count one property."""
@@ -88,7 +90,7 @@ def entry(
     paths: Iterable[str],
     *,
     is_gone: bool = False,
-    error: str = "",
+    error: Problem | None = None,
 ) -> dict[str, object]:
     """Return the entry of one property in a stored check: names, and no values (S23)."""
     return {
@@ -97,7 +99,7 @@ def entry(
         "verdict": verdict.value,
         "gone": is_gone,
         "fields": sorted(paths)[:NAMED],
-        "error": error[:255],
+        "error": error.stored if error else "",
     }
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import Problem, problem_of
+from crm_sync.sentence import sentence
 from properties.drift.comparison import ComparisonError, compare, keys, make_due
 from properties.drift.findings import NAMED, DriftReport, DriftVerdict, by_count, entry
 from properties.models import DriftCheck
@@ -34,12 +36,12 @@ def take_sample(
         for finding in compare(workspace, keys(workspace, sample=size), room=room):
             report.add(finding)
             if is_over():
-                report.stopped = "the time of one run was up"
+                report.stopped = Problem(sentence("the time of one run was up"))
                 break
     except ComparisonError as stop:
         if not report.compared:
             raise
-        report.stopped = str(stop)
+        report.stopped = problem_of(stop)
     make_due(workspace, report.keys_of(DriftVerdict.UNEXPLAINED), now=timezone.now())
     return DriftCheck.objects.create(
         workspace=workspace,
@@ -55,7 +57,7 @@ def take_sample(
         failed=report.verdicts[DriftVerdict.FAILED],
         fields=dict(by_count(report.fields)[:NAMED]),
         found=_named(report),
-        stopped=report.stopped[:255],
+        stopped=report.stopped,
     )
 
 

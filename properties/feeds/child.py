@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+from django.apps import apps
 from django.conf import settings
 
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
@@ -20,6 +21,8 @@ from properties.feeds.profile import Profile
 from properties.feeds.recognition import read_feed
 from properties.feeds.records import NotAFeed
 from properties.feeds.spool import Line
+
+LOCALE = Path(__file__).parents[2] / "locale"
 
 
 def main(path: Path, profile: Profile, output: BinaryIO) -> None:
@@ -62,5 +65,6 @@ def _limit(kind: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(USE_I18N=False)
+    settings.configure(LOCALE_PATHS=[LOCALE])  # for the names in tables of people
+    apps.populate([])
     main(Path(sys.argv[1]), Profile.from_json(sys.stdin.read()), sys.stdout.buffer)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from django.conf import settings
+
 from properties import catalog
 from properties.catalog import NameSource
 from properties.feeds import limits
@@ -139,5 +141,6 @@ TABLES = {
 }
 
 if __name__ == "__main__":
+    settings.configure(USE_I18N=False)
     page = Path(sys.argv[1])
     page.write_text(filled(page.read_text("utf-8")), "utf-8")

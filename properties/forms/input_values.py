@@ -1,5 +1,8 @@
 """Pure: converts a stored value to the text of an input, and the text of an input to a value.
 
+Numbers and dates are read as the reader types them. What is shown is read back as the same value,
+also in another language: somebody may change theirs while a page is open.
+
 A stored value of the wrong type (a number where the catalog wants a text) is shown as JSON, so that
 people see it, and it is kept as long as nobody changes the input.
 """
@@ -9,13 +12,17 @@ import re
 from datetime import tzinfo
 from typing import Any
 
+from django.utils.formats import get_format
 from django.utils.translation import gettext
 
 from crm_sync.json_values import read_json
 from properties.catalog import Field, Kind, choice_name, parsing
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.numbers import FRANCS, MONEY, Unreadable
+from properties.catalog.numbers import FRANCS, MONEY, Unreadable, shown_number, whole
 
+_MOMENTS = frozenset({Kind.DATE, Kind.DATETIME})
+_NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
+_SLASHES = re.compile(r"^(\d{1,2})/(\d{1,2})/(?=\d{4}\b)", re.ASCII)
 _BREAK = re.compile(r"\r\n|\r")
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 _UNITS = {"m2": "m²", "m3": "m³", "kg/m2": "kg/m²", "deg WGS84": "°"}
@@ -32,8 +39,8 @@ def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
         return ""
     if isinstance(value, str) and kind not in _JSON:
         return _local(value, zone) if kind is Kind.DATETIME else value
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
+    if isinstance(value, int | float) and not isinstance(value, bool) and kind in _NUMBERS:
+        return shown_number(whole(value))
     return json.dumps(value, indent=2 if kind in _JSON else None, ensure_ascii=False)
 
 
@@ -49,6 +56,8 @@ def same(kind: Kind, was: object, posted: object) -> bool:
 def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
     """Return the value of the text of an input; None for an empty text.
 
+    Of a date, the day may stand first with slashes where the reader writes it so.
+
     Args:
         zone: that of a time without an offset, as browsers post it.
         currency: that of the property, "" where none is set.
@@ -61,7 +70,11 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
         return None
     if field.kind in _JSON:
         return _json(text)
-    return parsing.read(field, text, zone, currency or FRANCS)
+    if field.kind in _MOMENTS and "%d/%m/%Y" in get_format("DATE_INPUT_FORMATS"):
+        text = _SLASHES.sub(r"\1.\2.", text)
+    return parsing.read(
+        field, text, zone, currency or FRANCS, thousands=get_format("THOUSAND_SEPARATOR")
+    )
 
 
 def is_moment(kind: Kind, text: str) -> bool:

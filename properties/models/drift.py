@@ -8,6 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.models.problem import ProblemField
+
 
 class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
     """The queries of the screens."""
@@ -50,7 +52,7 @@ class DriftCheck(models.Model):
     # Both bounded: leaf to the number of properties that differ there, and the first properties.
     fields = models.JSONField(default=dict, blank=True)
     found = models.JSONField(default=list, blank=True)
-    stopped = models.CharField(max_length=255, blank=True, default="", help_text="Why before time")
+    stopped = ProblemField(blank=True, default="", help_text="Why before time")
 
     objects = DriftCheckQuerySet.as_manager()
 

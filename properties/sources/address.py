@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from django.utils.translation import gettext
+from crm_sync.sentence import Sentence, sentence
 
 LONGEST = 500  # characters
 FOLDER = "file"
@@ -44,24 +44,25 @@ def parsed(text: str) -> Address:
     """Return the parts of an address. A path on this machine begins with a slash.
 
     Raises:
-        ValueError: a source cannot have this address. The message has the reason, in a sentence
+        ValueError: a source cannot have this address. The message is a `Sentence` with the reason,
             without a capital and a full stop.
     """
     if len(text) > LONGEST:
-        text = gettext("the address is longer than %(most)s characters") % {"most": LONGEST}
-        raise ValueError(text)
+        raise ValueError(sentence("the address is longer than %(most)s characters", most=LONGEST))
     if text.startswith("/"):
         return Address(FOLDER, "", 0, text, text)
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ValueError(gettext("the address is not an address")) from None
+        raise ValueError(sentence("the address is not an address")) from None
     if parts.scheme == FOLDER and not parts.netloc:
         return Address(FOLDER, "", 0, unquote(parts.path), text)
     if parts.scheme not in PORTS:
-        text = gettext("the address begins with none of %(names)s, and with no slash")
-        raise ValueError(text % {"names": ", ".join(PORTS)})
+        names = list(PORTS)
+        raise ValueError(
+            sentence("the address begins with none of %(names)s, and with no slash", names=names)
+        )
     if fault := _fault(text, parts):
         raise ValueError(fault)
     path = parts.path if parts.scheme in _WEB else unquote(parts.path)
@@ -70,16 +71,16 @@ def parsed(text: str) -> Address:
     return Address(parts.scheme, host, port or PORTS[parts.scheme], path + query, text)
 
 
-def _fault(text: str, parts: SplitResult) -> str:
+def _fault(text: str, parts: SplitResult) -> Sentence | None:
     if not parts.hostname or parts.port == 0:
-        return gettext("the address names no host")
+        return sentence("the address names no host")
     if "@" in parts.netloc:
-        return gettext("the address holds a user: user and password have fields of their own")
+        return sentence("the address holds a user: user and password have fields of their own")
     if not unquote(text).isprintable():
-        return gettext("the address holds a character that cannot be printed")
+        return sentence("the address holds a character that cannot be printed")
     if parts.scheme not in _WEB and (parts.query or parts.fragment):
-        return gettext("the address holds a ? or a #")
-    return ""
+        return sentence("the address holds a ? or a #")
+    return None
 
 
 def shown(text: str) -> str:

@@ -22,6 +22,7 @@ from crm_sync.models import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.sentence import sentence
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
@@ -142,8 +143,11 @@ class _Look:
         if queues.ending.is_set():
             raise queues.Stop
         if now - self.started > settings.SOURCE_DEADLINE:
-            text = f"not all of it came within {settings.SOURCE_DEADLINE:.0f} seconds"
-            raise TransientError(text, unclear=False)
+            seconds = round(settings.SOURCE_DEADLINE)
+            raise TransientError(
+                sentence("not all of it came within %(seconds)s seconds", seconds=seconds),
+                unclear=False,
+            )
         left: float = settings.SOURCE_DEADLINE - (now - self.started)
         return left
 

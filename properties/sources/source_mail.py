@@ -122,7 +122,7 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
         said_of(gettext("Workspace"), source.workspace.slug),
         "",
     ]
-    lines += _report(done) if done else [f"{capitalized(row.text)}.", ""]
+    lines += _report(done) if done else [f"{capitalized(said(row.text))}.", ""]
     page = absolute("admin:properties_import_change", done.pk) if done else ""
     lines += [page or absolute("admin:properties_source_change", source.pk), ""]
     return message(subject, "\n".join(lines), to)

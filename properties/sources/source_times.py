@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from django.utils.translation import ngettext
-
+from crm_sync.sentence import Sentence, counted_sentence
 from properties.models import Source
 
 TRIES = 3  # failures in a row until a mail is sent; a refusal is mailed at once
@@ -17,15 +16,15 @@ def is_away(row: Source, now: datetime) -> bool:
     return now - _since(row) > timedelta(hours=row.expect_hours)
 
 
-def away_text(row: Source, now: datetime) -> str:
+def away_text(row: Source, now: datetime) -> Sentence:
     """Return a text with the time since the last new file."""
     hours = (now - _since(row)) // timedelta(hours=1)
-    text = ngettext(
-        "nothing new for %(hours)s hour; expected is something within %(expected)s",
-        "nothing new for %(hours)s hours; expected is something within %(expected)s",
-        hours,
+    return counted_sentence(
+        "nothing new for %(count)s hour; expected is something within %(expected)s",
+        "nothing new for %(count)s hours; expected is something within %(expected)s",
+        count=hours,
+        expected=row.expect_hours or 0,
     )
-    return text % {"hours": hours, "expected": row.expect_hours}
 
 
 def _since(row: Source) -> datetime:

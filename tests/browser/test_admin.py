@@ -206,7 +206,8 @@ def every_page() -> list[str]:
     boss = RequestFactory().get("/admin/")
     boss.user = User.objects.get(is_superuser=True)
     row = Property.objects.get(object_reference_id="MH-1001")
-    change = Change.objects.get(real_estate_property=row)
+    change = Change.objects.filter(real_estate_property=row).earliest("pk")
+    order = Order.objects.get(platform_id="1007")
     Conflict.objects.create(real_estate_property=row, path="title", ours="a" * 200, theirs="b")
     Property.objects.filter(pk=row.pk).update(
         problem={"CONFLICT": {"title": "the platform has “b”"}}
@@ -226,8 +227,8 @@ def every_page() -> list[str]:
         reverse("admin:properties_conflict_decide", args=[row.pk]),
         reverse("admin:properties_property_batch", args=[plan.pk]),
         reverse("admin:properties_property_batch", args=[running.pk]),
-        reverse("admin:orders_order_reschedule", args=[Order.objects.get().pk]),
-        reverse("admin:orders_order_cancel", args=[Order.objects.get().pk]),
+        reverse("admin:orders_order_reschedule", args=[order.pk]),
+        reverse("admin:orders_order_cancel", args=[order.pk]),
         *(f"{reverse('admin:orders_order_calendar')}?view={view}" for view in VIEWS),
     ]
     pages = [reverse("admin:index"), reverse("admin:password_change")]

@@ -7,8 +7,9 @@ from crm_sync.models import Workspace
 from crm_sync.platform import addresses
 from crm_sync.platform.addresses import fault, is_public
 from crm_sync.platform.errors import AuthError
+from crm_sync.text import capitalized
 
-UNENCRYPTED = "would send the token unencrypted: it must begin with https://"
+UNENCRYPTED = "the token would be sent unencrypted: the address must begin with https://"
 ELSEWHERE = [
     "http://platform.example.com",
     "http://10.0.0.7:8900",
@@ -38,7 +39,7 @@ def outside_of_tests(monkeypatch):
 @pytest.mark.parametrize("address", ELSEWHERE)
 def test_http_is_refused_where_it_leaves_this_machine(address):
     assert fault(address) == UNENCRYPTED
-    assert fault(address.lower().replace("http:", "https:")) == ""
+    assert fault(address.lower().replace("http:", "https:")) is None
 
 
 @pytest.mark.parametrize(
@@ -54,18 +55,18 @@ def test_http_is_refused_where_it_leaves_this_machine(address):
 )
 @pytest.mark.usefixtures("outside_of_tests")
 def test_http_is_taken_on_this_machine(address):
-    assert fault(address) == ""
+    assert fault(address) is None
 
 
 def test_a_workspace_that_was_stored_with_such_an_address_calls_nobody(db):
     one = Workspace(slug="main", base_url="http://platform.example.com", fixed_token="canary")
     with pytest.raises(ValidationError) as refused:
         one.full_clean()
-    assert refused.value.message_dict == {"base_url": [f"{one.base_url} {UNENCRYPTED}."]}
+    assert refused.value.message_dict == {"base_url": [f"{capitalized(UNENCRYPTED)}."]}
     with pytest.raises(AuthError) as unsent:
         one.client()
-    how = "change it by `manage.py add_workspace main`"
-    assert str(unsent.value) == f"the base address {one.base_url} {UNENCRYPTED}; {how}"
+    how = "Change it by `manage.py add_workspace main`"
+    assert str(unsent.value) == f"{one.base_url} cannot be called: {UNENCRYPTED}. {how}"
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_what_the_platform_does_not_accept_is_not_stored(box, boss):
         ({"token": ""}, "Enter either the fixed token, or the client id with its secret."),
         ({"client_id": "x"}, "Enter either the fixed token, or the client id with its secret."),
         ({"token": "", "client_id": "x"}, "Enter either the fixed token, or the client id with"),
-        ({"base_url": "http://example.com"}, "This would send the token unencrypted"),
-        ({"base_url": "nothing"}, "This is not an http(s) address."),
-        ({"slug": "a b"}, "This is no slug: letters, digits, hyphens and underscores."),
+        ({"base_url": "http://example.com"}, "The token would be sent unencrypted"),
+        ({"base_url": "nothing"}, "The address is not an http(s) address."),
+        ({"slug": "a b"}, "A name has letters, digits, hyphens and underscores only."),
         ({"slug": "main"}, "There is a workspace of this name already."),
     ],
 )

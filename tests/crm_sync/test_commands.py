@@ -121,7 +121,10 @@ ADDRESSES = [
 @pytest.mark.parametrize("check", [(), ("--no-check",)])
 def test_a_bad_address_ends_with_2_and_writes_nothing(address, check):
     code, line = failure(*add(*TOKEN_WORDS, *check, base_url=address))
-    assert (code, line) == (USAGE, f"--base-url {address.rstrip('/')!r} is not an http(s) address")
+    assert (code, line) == (
+        USAGE,
+        f"--base-url {address.rstrip('/')!r}: the address is not an http(s) address",
+    )
     assert not Workspace.objects.exists()
 
 
@@ -129,13 +132,16 @@ def test_a_bad_address_ends_with_2_and_writes_nothing(address, check):
 @pytest.mark.parametrize(
     ("address", "line"),
     [
-        ("https://u:hidden@x.test", "'https://…@x.test' holds a user name"),
-        ("https://hidden@x.test/v1", "'https://…@x.test/v1' holds a user name"),
-        ("http://u:hid@den@x.test?hidden", "'http://…@x.test?…' holds a user name"),
-        ("https://x.test/v1?token=hidden", "'https://x.test/v1?…' holds a query"),
-        ("https://u:hidden?@x.test", "'https://…@x.test' is not an http(s) address"),
-        ("ftp://u:hidden@x.test", "'ftp://…@x.test' is not an http(s) address"),
-        ("https://u:hidden@x.test:99999", "'https://…@x.test:99999' is not an http(s) address"),
+        ("https://u:hidden@x.test", "'https://…@x.test': the address holds a user name"),
+        ("https://hidden@x.test/v1", "'https://…@x.test/v1': the address holds a user name"),
+        ("http://u:hid@den@x.test?hidden", "'http://…@x.test?…': the address holds a user name"),
+        ("https://x.test/v1?token=hidden", "'https://x.test/v1?…': the address holds a query"),
+        ("https://u:hidden?@x.test", "'https://…@x.test': the address is not an http(s) address"),
+        ("ftp://u:hidden@x.test", "'ftp://…@x.test': the address is not an http(s) address"),
+        (
+            "https://u:hidden@x.test:99999",
+            "'https://…@x.test:99999': the address is not an http(s) address",
+        ),
     ],
 )
 def test_an_address_with_a_password_ends_with_2_and_no_line_shows_it(address, line):
@@ -151,7 +157,10 @@ def test_an_address_with_a_password_ends_with_2_and_no_line_shows_it(address, li
 @pytest.mark.parametrize("slug", ["a b", "ü", "a/b", ""])
 def test_a_bad_slug_ends_with_2_and_writes_nothing(slug):
     code, line = failure("add_workspace", slug, "--base-url", PLATFORM, *TOKEN_WORDS)
-    assert (code, line) == (USAGE, f"{slug!r} is no slug: letters, digits, hyphens and underscores")
+    assert (code, line) == (
+        USAGE,
+        f"{slug!r}: a name has letters, digits, hyphens and underscores only",
+    )
     assert not Workspace.objects.exists()
 
 

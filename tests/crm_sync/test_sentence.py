@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crm_sync.models import Subscription
 from crm_sync.platform.errors import ErrorKind, Problem, problem_of
-from crm_sync.sentence import Sentence, counted_sentence, sentence
+from crm_sync.sentence import Sentence, counted_sentence, name_in_context, sentence
 from tests.crm_sync.admin_pages import make_workspace
 
 WORDS = st.text(max_size=30) | st.sampled_from(["{", '{"say": 1}', '{"text": "a"}', "100 %", "<b>"])
@@ -83,6 +83,14 @@ def test_a_counted_sentence_has_the_plural_of_each_language(count, english, germ
     text = counted_sentence("%(count)s hour", "%(count)s hours", count=count)
     with override("de"):
         assert (text, text.said()) == (english, german)
+
+
+def test_a_name_of_a_field_is_that_of_its_context():
+    name = Sentence.loaded(name_in_context("field", "floor").dumped)
+    heating = name_in_context("value of a field", "Underfloor heating")
+    with override("de"):
+        assert (name, name.said(), heating.said()) == ("floor", "Stockwerk", "Bodenheizung")
+        assert name_in_context("field", "no such field").said() == "no such field"
 
 
 def test_a_problem_of_ours_is_said_in_the_language_of_the_reader():

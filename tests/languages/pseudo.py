@@ -22,39 +22,46 @@ NAMES = (
     *("CRM sync", "English", "user-0", "https://platform.test", "UTC", "http://127.0.0.1:8000"),
     *(*REQUIRED, "POST", "HEADER", "X-API-Key", "true"),
     *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
-    *("Ground photo", "Plan"),
+    *("Ground photo", "Photo", "Plan", "Excel", "CSV", "API"),
+    *("kg", "kWh", "/v1/sessions", "/v1/orders"),
 )
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
-_VALUE = re.compile(r"⟨([^⟨⟩]*)⟩")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
+_EDGE = r"(?:(?<!\w)|(?!\w))"  # not in the middle of a word
+_BRACKETED = re.compile(r"⟦[^⟦⟧]*[⟧…]")  # a long text may end with an ellipsis
+_VALUE = re.compile(r"⟨([^⟨⟩]*)[⟩…]")
 # Not the address of a link.
 _PLACEHOLDER = re.compile(r"(%\(\w+\)s)(?![^<]*>)")
 
 
 def catalogues(folder: Path) -> Path:
     """Write the language, of our texts and of those that the libraries translate."""
-    made = Catalog(locale=CODE, charset="utf-8")
+    of_pages, of_scripts = (Catalog(locale=CODE, charset="utf-8") for _ in range(2))
     for one in template():
         if one.id:
-            made.add(one.id, _each(one.id), context=one.context)
-    for key in _of_the_libraries():
+            of_pages.add(one.id, _each(one.id), context=one.context)
+    for domain, made in (("django", of_pages), ("djangojs", of_scripts)):
+        _add_the_libraries(domain, made)
+        path = folder / CODE / "LC_MESSAGES" / f"{domain}.mo"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            write_mo(file, made)
+    return folder
+
+
+def _add_the_libraries(domain: str, made: Catalog) -> None:
+    for key in _of_the_libraries(domain):
         text, plural = key if isinstance(key, tuple) else (key, None)
         context, _, text = text.rpartition("\x04")
         if text and made.get(text, context or None) is None:
             # Of a plural, a compiled catalogue has only the singular.
             known = text if plural is None else (text, text)
             made.add(known, _each(known), context=context or None)
-    path = folder / CODE / "LC_MESSAGES" / "django.mo"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        write_mo(file, made)
-    return folder
 
 
-def _of_the_libraries() -> set[str | tuple[str, int]]:
+def _of_the_libraries(domain: str) -> set[str | tuple[str, int]]:
     """Return the keys that each of our languages has, so that what one lacks stays visible."""
     of_each = (
-        {*trans_real.DjangoTranslation(language, domain="django")._catalog.keys()}
+        {*trans_real.DjangoTranslation(language, domain=domain)._catalog.keys()}
         for language in LANGUAGES
     )
     return set.intersection(*of_each)
@@ -66,8 +73,8 @@ def _each(text: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 def longer(text: str) -> str:
     """Return a text in brackets and a third longer, each value in small brackets of its own."""
-    marked, count = _PLACEHOLDER.subn(r"⟨\1⟩", text)
-    return f"⟦{marked}{'~' * (len(text) // 3 - 2 * count)}⟧"
+    marked = _PLACEHOLDER.sub(r"⟨\1⟩", text)
+    return f"⟦{marked}{(' ' + '~' * 7) * (len(text) // 24)}{'~' * (len(text) % 24 // 3)}⟧"
 
 
 def _values(bracketed: re.Match[str]) -> str:
@@ -83,7 +90,8 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     """
     tree = html.fromstring(page)
     for hidden in tree.xpath(
-        "//script | //style | //template | //noscript | //pre | //select[@name='time_zone']"
+        "//script | //style | //template | //noscript | //pre"
+        " | //select[starts-with(@name, 'time')]"
         " | //*[contains(@class, 'material-symbols')]"
     ):
         hidden.drop_tree()
@@ -94,7 +102,7 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     rest, inner = "", "\n".join(" ".join(text.split()) for text in texts)
     while rest != inner:  # a translated text may stand in another
         rest, inner = inner, _BRACKETED.sub(_values, inner)
-    for name in own:
-        rest = rest.replace(name, "")
+    for name in sorted(own, key=len, reverse=True):  # one may be the beginning of another
+        rest = re.sub(rf"{_EDGE}{re.escape(name)}{_EDGE}", "", rest)
     found = [line.strip() for line in rest.split("\n") if _WORD.search(line)]
     return list(dict.fromkeys(found))

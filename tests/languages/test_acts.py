@@ -432,7 +432,7 @@ def posted_of(both: dict[str, Property]) -> list[tuple[dict[str, Any], str]]:
     """Return what each button of the page posts, and the beginning of what is stored of it."""
     two, twin = f"pick-{both['two'].pk}", f"pick-{both['twin'].pk}"
     return [
-        ({"apart": both["pair"].pk}, "Set apart: 1 property is none of the platform's."),
+        ({"apart": both["pair"].pk}, "Set apart: 1 property, none of the platform's."),
         ({"again": both["apart"].pk}, "Compared again: 1 property."),
         ({"step": "link", "seen": "0"}, ""),
         ({"step": "link"}, "Linked by address with rooms: 1 property."),

@@ -69,7 +69,7 @@ def test_the_selection_is_what_the_command_writes_for_it(admin_client, stock, tm
 @pytest.mark.rule("S18")
 def test_no_cell_is_a_formula(admin_client, stock):
     text = export(admin_client, "csv", stock).getvalue().decode("utf-8-sig")
-    titles = [row["title"] for row in csv.DictReader(io.StringIO(text))]
+    titles = [row["Title"] for row in csv.DictReader(io.StringIO(text))]
     assert titles == ["One", '\'=HYPERLINK("http://x")', "Three"]
 
 

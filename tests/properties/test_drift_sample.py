@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import ErrorKind
 from crm_sync.tasks import clear_deliveries
 from properties.admin.tiles import tiles
 from properties.domain.editing import create, edit
@@ -75,6 +76,25 @@ def test_it_reads_no_more_than_its_size_and_writes_nothing_there(box, workspace,
 def test_it_ends_with_its_time_and_says_so(box, workspace, stock):
     check = take_sample(workspace, is_over=lambda: True)
     assert (check.compared, check.stopped) == (1, "the time of one run was up")
+
+
+def test_a_platform_that_fails_ends_it_and_the_page_explains_why(box, workspace, stock):
+    canned = iter([None])
+    Between(box, PLATFORM).before = lambda _: next(canned, ("503 Gone", [], b""))
+    check = take_sample(workspace, is_over=lambda: False)
+    check.refresh_from_db()
+    assert (check.compared, check.stopped.kind) == (1, ErrorKind.DOWN)
+    page = client_of(superuser=True).get(f"{LIST}{check.pk}/change/").content.decode()
+    assert "Ended before time: The platform is out of order at the moment." in page
+
+
+def test_a_property_that_the_platform_refuses_to_read_is_explained(box, workspace, stock):
+    canned = iter([("400 Bad Request", [("Content-Type", "text/plain")], b"never read it")])
+    Between(box, PLATFORM).before = lambda _: next(canned, None)
+    check = take_sample(workspace, is_over=lambda: False)
+    page = client_of(superuser=True).get(f"{LIST}{check.pk}/change/").content.decode()
+    assert (check.compared, check.failed) == (3, 1)
+    assert "The platform refused it: never read it." in page
 
 
 def test_it_runs_once_an_hour_and_in_each_workspace(box, workspace, stock):

@@ -60,7 +60,7 @@ def test_what_people_type_is_understood(kind, text, value):
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (Kind.DECIMAL, "12,500"),
+        (Kind.DECIMAL, "12.500"),
         (Kind.DECIMAL, "1e999"),
         (Kind.DECIMAL, "NaN"),
         (Kind.INTEGER, "1 2"),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     ChoicesDropdownFilter: TypeAlias = admin.ChoicesFieldListFilter
     RelatedDropdownFilter: TypeAlias = admin.RelatedFieldListFilter
     AutocompleteSelectFilter: TypeAlias = admin.RelatedFieldListFilter
-    RangeDateTimeFilter: TypeAlias = admin.FieldListFilter
     RangeNumericListFilter: TypeAlias = admin.SimpleListFilter
     TextFilter: TypeAlias = admin.SimpleListFilter
     UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
@@ -33,7 +32,6 @@ else:
         AutocompleteSelectFilter,
         ChoicesDropdownFilter,
         DropdownFilter,
-        RangeDateTimeFilter,
         RangeNumericListFilter,
         RelatedDropdownFilter,
         TextFilter,
@@ -98,7 +96,6 @@ __all__ = [
     "DropdownFilter",
     "ModelAdmin",
     "ModelForm",
-    "RangeDateTimeFilter",
     "RangeNumericListFilter",
     "RelatedDropdownFilter",
     "StackedInline",

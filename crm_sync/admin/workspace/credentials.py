@@ -37,6 +37,7 @@ from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.sentence import said, sentence
+from crm_sync.text import capitalized
 
 DEADLINE = 8.0  # seconds: a person waits for the page
 WITHOUT_CHECK = _("Save it without asking the platform")
@@ -78,7 +79,7 @@ class CredentialsForm(forms.Form):
         """Reject an invalid slug, or the slug of another workspace."""
         slug: str = self.cleaned_data["slug"]
         if fault := connecting.slug_fault(slug):
-            raise forms.ValidationError(f"This {fault}.")
+            raise forms.ValidationError(f"{capitalized(fault.said())}.")
         if Workspace.objects.filter(slug=slug).exists():
             text = gettext("There is a workspace of this name already.")
             raise forms.ValidationError(text)
@@ -88,7 +89,7 @@ class CredentialsForm(forms.Form):
         """Reject an address to which credentials must not be sent."""
         base_url: str = self.cleaned_data["base_url"].rstrip("/")
         if fault := addresses.fault(base_url):
-            raise forms.ValidationError(f"This {fault}.")
+            raise forms.ValidationError(f"{capitalized(fault.said())}.")
         return base_url
 
     def clean(self) -> dict[str, Any]:
@@ -178,8 +179,9 @@ def _saved(request: HttpRequest, given: Given) -> str:
     """Store the credentials, log who did it without any value, and return the next address."""
     now = timezone.now()
     workspace, is_new = connecting.store(given, now=now, actor=request.user)  # type: ignore[arg-type]
-    words = {"kind": given.kind, "address": given.base_url}
-    text = sentence("Credentials: %(kind)s, at %(address)s.", **words)
+    text = sentence(
+        "Credentials: %(kind)s, at %(address)s.", kind=given.kind, address=given.base_url
+    )
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
     note(request, rows, text, ADDITION if is_new else CHANGE)
     done = gettext("Connected.") if is_new else gettext("The new credentials are stored.")

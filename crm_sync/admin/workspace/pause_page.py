@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,8 +21,8 @@ from crm_sync.admin.workspace.tabs import opened, plugged_tabs, tabs
 from crm_sync.models import Hold, Workspace, hold
 from crm_sync.models.hold import REASON_LENGTH, HoldCause, HoldGroup, grouped
 from crm_sync.platform.work_kind import MEANINGS, WorkKind, listed
-from crm_sync.sentence import Sentence
-from crm_sync.translated import Text, number
+from crm_sync.sentence import Sentence, sentence
+from crm_sync.translated import number
 
 NEWEST = 100  # holds of the history
 
@@ -45,7 +45,6 @@ class PauseForm(forms.Form):
     until = forms.DateTimeField(
         label=_("Until"),
         required=False,
-        input_formats=["%Y-%m-%dT%H:%M"],
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
         help_text=_("Empty: until somebody resumes it."),
     )
@@ -104,19 +103,24 @@ def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: dat
         hold.pause(
             shown.pk, kinds, reason=given["reason"], until=given["until"], now=now, actor=actor
         )
-        text = _("Held by a person: %(work)s. %(reason)s")
-        _say(request, shown, text, kinds, reason=given["reason"])
+        _say(
+            request,
+            shown,
+            sentence(
+                "Held by a person: %(work)s. %(reason)s", work=listed(kinds), reason=given["reason"]
+            ),
+        )
     elif step == "resume":
         kinds = [kind for kind in WorkKind if kind.value in request.POST.getlist("kind")]
         if ended := hold.resume(shown.pk, kinds, now=now, actor=actor):
-            _say(request, shown, _("Resumed: %(work)s."), ended)
+            _say(request, shown, sentence("Resumed: %(work)s.", work=listed(ended)))
         else:
             messages.warning(request, gettext("Somebody has resumed it before."))
     elif step == "go":
         seen = request.POST.get("seen", "")
         if hold.go_live(shown.pk, seen=seen, now=now, actor=actor):
-            text = _("Watch only has ended, after the plan %(plan)s was seen.")
-            _say(request, shown, text, [], plan=seen)
+            text = sentence("Watch only has ended, after the plan %(plan)s was seen.", plan=seen)
+            _say(request, shown, text)
         else:
             messages.warning(
                 request, gettext("The plan has changed meanwhile: look at it once more.")
@@ -124,11 +128,10 @@ def _done(request: HttpRequest, shown: Any, step: str, form: PauseForm, now: dat
     return True
 
 
-def _say(request: HttpRequest, shown: Any, text: Text, kinds: list[WorkKind], **named: str) -> None:
-    with translation.override("en"):  # what is stored is English
-        told = text % {"work": listed(kinds), **named}
-        note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), Sentence(told))
-    messages.success(request, text % {"work": listed(kinds), **named})
+def _say(request: HttpRequest, shown: Any, text: Sentence) -> None:
+    """Say what was done, and note it."""
+    note(request, Workspace.objects.filter(pk=shown.pk).only("pk", "slug"), text)
+    messages.success(request, text.said())
 
 
 def _row(group: HoldGroup, now: datetime) -> dict[str, Any]:
@@ -138,7 +141,7 @@ def _row(group: HoldGroup, now: datetime) -> dict[str, Any]:
         "work": group.work,
         "kinds": [kind.value for kind in group.kinds],
         "cause": one.get_cause_display(),
-        "reason": one.reason,
+        "reason": one.why,
         "who": one.who,
         "since": exact_moment(one.since, now),
         "until": exact_moment(one.until, now) if one.until else "",

@@ -64,9 +64,9 @@ class Command(SyncCommand):
 
     def _check_arguments(self, slug: str, base_url: str) -> None:
         if fault := connecting.slug_fault(slug):
-            self.fail(f"{slug!r} {fault}", USAGE)
+            self.fail(f"{slug!r}: {fault}", USAGE)
         if fault := addresses.fault(base_url):
-            self.fail(f"--base-url {addresses.shown(base_url)!r} {fault}", USAGE)
+            self.fail(f"--base-url {addresses.shown(base_url)!r}: {fault}", USAGE)
 
     def _credentials(self, options: dict[str, Any]) -> tuple[str, str, str]:
         """Return token, client id and client secret; either the first or the other two."""

@@ -17,7 +17,8 @@ from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.http import content_disposition_header
+from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
@@ -275,9 +276,13 @@ class ImportAdmin(ReadOnlyAdmin):
     def template_view(self, request: HttpRequest) -> HttpResponse:
         """Return an empty table of our usual columns."""
         kind = request.path.rpartition(".")[2]
-        content = as_xlsx() if kind == "xlsx" else as_csv()
+        write = as_xlsx if kind == "xlsx" else as_csv
+        content = write(get_language() or "")
         response = HttpResponse(content, content_type=TYPES[f".{kind}"])
-        response["Content-Disposition"] = f'attachment; filename="template.{kind}"'
+        name = gettext("template") + f".{kind}"
+        response["Content-Disposition"] = content_disposition_header(
+            as_attachment=True, filename=name
+        )
         return response
 
     def refused_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -285,7 +290,10 @@ class ImportAdmin(ReadOnlyAdmin):
         row = self._seen(request, pk)
         summary = row.summary
         response = HttpResponse(content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="refused-{row.pk}.csv"'
+        name = gettext("refused-%(import)s") % {"import": row.pk} + ".csv"
+        response["Content-Disposition"] = content_disposition_header(
+            as_attachment=True, filename=name
+        )
         response.write("\ufeff")  # Excel recognizes UTF-8 by it
         writer = csv.writer(response)
         writer.writerow([gettext("record"), gettext("reference"), gettext("reasons")])

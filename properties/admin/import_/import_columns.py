@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.translated import Text
 from properties.catalog import label
 from properties.feeds.table.table_columns import COLUMNS, localized
+from properties.feeds.table.table_names import is_title
 from properties.imports.column_choice import TableMapping
 from properties.models import Import
 
@@ -66,7 +67,7 @@ def answer_of(row: Import, posted: QueryDict) -> TableMapping:
 
 
 def _row(number: int, name: str, ours: str, may_be: str, *, said: QueryDict) -> dict[str, Any]:
-    read_as = "" if ours == name else "chosen"
+    read_as = "" if ours and is_title(name, ours) else "chosen"
     left = "proposed" if may_be else "set aside"
     state = read_as if ours else left
     value = said.get(f"column-{number}", ours or may_be)

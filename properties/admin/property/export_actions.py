@@ -10,7 +10,8 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.http import content_disposition_header
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
@@ -18,6 +19,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 from crm_sync.sentence import sentence
 from crm_sync.translated import number
+from properties.catalog import label
 from properties.exports import ExportReport, written
 from properties.feeds.table.table_writer import Written
 from properties.models import Property
@@ -73,7 +75,7 @@ def export(
     path, report = Path(draft.name) / f"properties{suffix}", ExportReport()
     begun, is_whole = time.monotonic(), True
     try:
-        steps = written(path, report.named(chosen).order_by("pk"))
+        steps = written(path, report.named(chosen).order_by("pk"), get_language() or "")
         for reference, unsaid in steps:
             report.add(reference, unsaid)
             if time.monotonic() - begun > patience:
@@ -92,8 +94,9 @@ def export(
     )
     note(request, Workspace.objects.filter(slug=slugs[0]).only("pk", "slug"), text)
     response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
-    name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    stem = gettext("properties-%(workspace)s-%(day)s")  # of the name of a file
+    name = stem % {"workspace": slugs[0], "day": f"{timezone.now():%Y-%m-%d}"} + suffix
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return response
 
 
@@ -115,7 +118,7 @@ def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> No
     ]
     unsaid = gettext("%(field)s: %(reason)s (%(count)s)")
     complaints += [
-        unsaid % {"field": path, "reason": reason, "count": number(count)}
+        unsaid % {"field": label(path), "reason": reason, "count": number(count)}
         for (path, reason), (count, _references) in sorted(report.unsaid.items())
     ]
     more = len(complaints) - SHOWN

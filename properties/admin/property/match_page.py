@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.text import get_text_list
-from django.utils.translation import gettext, ngettext, override
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
@@ -25,10 +25,11 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import tabs
 from crm_sync.models import Workspace
 from crm_sync.security.access import own_workspaces
-from crm_sync.sentence import Sentence
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from crm_sync.text import plain, whole
 from crm_sync.translated import Text, number
 from properties.admin.property.change_history import numbers
+from properties.admin.words import rooms_in_words
 from properties.domain import candidates, headline
 from properties.domain.matching import Matching
 from properties.match_keys import Criterion
@@ -39,11 +40,11 @@ PER_PAGE = 50
 FEW = 20  # rows of theirs that a choice offers
 SECONDS = 2.0  # of work in one request; then the person presses once more
 
-CRITERIA: dict[Criterion, Text] = {
-    Criterion.ADDRESS: _("address with rooms"),
-    Criterion.UNIT: _("EGID and EWID"),
-    Criterion.IS24: _("is24 id"),
-    Criterion.REFERENCE: _("reference"),
+CRITERIA: dict[Criterion, Sentence] = {
+    Criterion.ADDRESS: sentence("address with rooms"),
+    Criterion.UNIT: sentence("EGID and EWID"),
+    Criterion.IS24: sentence("is24 id"),
+    Criterion.REFERENCE: sentence("reference"),
 }
 NONE, LATER = "none", ""
 SIDES = ("ours", "theirs", "one")  # of a row: what it shows of properties
@@ -79,7 +80,7 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
         "title": gettext("Match the properties of %(workspace)s") % {"workspace": workspace.slug},
         "criteria": [
             (
-                gettext("By %(criterion)s") % {"criterion": text},
+                gettext("By %(criterion)s") % {"criterion": text.said()},
                 _address(workspace_id, one),
                 one == criterion,
             )
@@ -199,14 +200,10 @@ def _cell(row: dict[str, Any]) -> Cell:
         "name": name,
         "link": link(page_at("properties.property", row["pk"]), name),
         "title": plain(row["own_title"] or ""),
-        "place": ", ".join(filter(None, (place, _rooms(rooms)))),
+        "place": ", ".join(filter(None, (place, rooms_in_words(rooms)))),
         "marks": ", ".join(filter(None, marks)),
         "is_apart": row["none_there"],
     }
-
-
-def _rooms(rooms: Any) -> str:
-    return gettext("%(count)s rooms") % {"count": plain(rooms)} if rooms else ""
 
 
 # --- what is done --------------------------------------------------------------------------------
@@ -215,14 +212,10 @@ def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bo
     posted, now = request.POST, timezone.now()
     if (key := whole(posted.get("apart", ""))) is not None:
         if candidates.apart(workspace.pk, [key], now=now):
-            _say(
-                request,
-                workspace,
-                lambda: gettext("Set apart: 1 property is none of the platform's."),
-            )
+            _say(request, workspace, _set_apart(1))
     elif (key := whole(posted.get("again", ""))) is not None:
         if candidates.compared_again(workspace.pk, key):
-            _say(request, workspace, lambda: gettext("Compared again: 1 property."))
+            _say(request, workspace, sentence("Compared again: 1 property."))
     elif posted.get("step") == "link":
         found = candidates.matching(workspace.pk, criterion)
         if posted.get("seen") == found.seen:
@@ -236,7 +229,10 @@ def _act(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bo
 
 
 def _link(
-    request: HttpRequest, workspace: Workspace, pairs: Sequence[tuple[int, int]], how: Text
+    request: HttpRequest,
+    workspace: Workspace,
+    pairs: Sequence[tuple[int, int]],
+    how: Sentence | None,
 ) -> None:
     """Link pairs for as long as a request may take, and say what came of it."""
     policy = request.POST.get("policy", "")
@@ -247,7 +243,7 @@ def _link(
     )
     counts = link_all(workspace.pk, pairs, by, until=time.monotonic() + SECONDS)
     if done := counts[LinkOutcome.LINKED]:
-        _say(request, workspace, lambda: _linked(done, how))
+        _say(request, workspace, _linked(done, how))
     left = len(pairs) - counts.total()
     if count := counts[LinkOutcome.CHANGED]:
         text = ngettext(
@@ -276,21 +272,20 @@ def _link(
         messages.warning(request, text % {"count": number(left)})
 
 
-def _linked(count: int, how: Text) -> str:
-    """Say how many were linked by a criterion, or "" by choice."""
-    if how:
-        text = ngettext(
-            "Linked by %(how)s: %(count)s property.",
-            "Linked by %(how)s: %(count)s properties.",
-            count,
-        )
-    else:
-        text = ngettext(
+def _linked(count: int, how: Sentence | None) -> Sentence:
+    """Return how many were linked by a criterion, or by choice for None."""
+    if how is None:
+        return counted_sentence(
             "Linked by choice: %(count)s property.",
             "Linked by choice: %(count)s properties.",
-            count,
+            count=count,
         )
-    return text % {"how": how, "count": number(count)}
+    return counted_sentence(
+        "Linked by %(how)s: %(count)s property.",
+        "Linked by %(how)s: %(count)s properties.",
+        count=count,
+        how=how,
+    )
 
 
 def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) -> bool:
@@ -319,9 +314,9 @@ def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) ->
         messages.error(request, text % {"twice": " ".join(twice)})
         return False
     if set_apart := candidates.apart(workspace.pk, apart, now=timezone.now()):
-        _say(request, workspace, lambda: _set_apart(set_apart))
+        _say(request, workspace, _set_apart(set_apart))
     if pairs:
-        _link(request, workspace, pairs, "")
+        _link(request, workspace, pairs, None)
     if late:
         text = ngettext(
             "Changed since: %(count)s property. Look once more.",
@@ -332,13 +327,12 @@ def _decide(request: HttpRequest, workspace: Workspace, criterion: Criterion) ->
     return True
 
 
-def _set_apart(count: int) -> str:
-    text = ngettext(
+def _set_apart(count: int) -> Sentence:
+    return counted_sentence(
         "Set apart: %(count)s property, none of the platform's.",
         "Set apart: %(count)s properties, none of the platform's.",
-        count,
+        count=count,
     )
-    return text % {"count": number(count)}
 
 
 def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
@@ -362,10 +356,7 @@ def _given_twice(pairs: Sequence[tuple[int, int]]) -> list[str]:
     ]
 
 
-def _say(request: HttpRequest, workspace: Workspace, text: Callable[[], str]) -> None:
-    """Say what was done, in the language of the reader, and note it in English."""
-    with override("en"):
-        note(
-            request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), Sentence(text())
-        )
-    messages.success(request, text())
+def _say(request: HttpRequest, workspace: Workspace, text: Sentence) -> None:
+    """Say what was done, and note it."""
+    note(request, Workspace.objects.filter(pk=workspace.pk).only("pk", "slug"), text)
+    messages.success(request, text.said())

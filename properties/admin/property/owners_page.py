@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.translation import gettext, override
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
@@ -17,20 +17,22 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.workspace.tabs import address_of, opened, tabs
 from crm_sync.models import Workspace
-from crm_sync.sentence import Sentence
+from crm_sync.sentence import Sentence, sentence
+from crm_sync.text import capitalized
 from crm_sync.translated import Text
-from properties.catalog import MERGED, OTHERS, group_name, label
+from properties.catalog import MERGED, OTHERS, label
+from properties.catalog.field_names import stored_group_name, stored_inner_label
 from properties.domain import owners
 from properties.domain.owner_change import set_owner
 from properties.merge import Owner
 from properties.ownership import GROUP, RULED, RULED_GROUPS, Ownership, group_leaves
 
-CHOICES: dict[Owner, Text] = {
-    Owner.OURS: _("We own it"),
-    Owner.THEIRS: _("The platform owns it"),
-    Owner.ASK: _("Ask a person"),
-    Owner.FILL: _("Fill it if empty"),
-    Owner.NEVER: _("Never send it"),
+CHOICES: dict[Owner, Sentence] = {
+    Owner.OURS: sentence("We own it"),
+    Owner.THEIRS: sentence("The platform owns it"),
+    Owner.ASK: sentence("Ask a person"),
+    Owner.FILL: sentence("Fill it if empty"),
+    Owner.NEVER: sentence("Never send it"),
 }
 MEANINGS: dict[Owner, Text] = {
     Owner.OURS: _(
@@ -45,8 +47,8 @@ MEANINGS: dict[Owner, Text] = {
     ),
     Owner.NEVER: _("Our value stays here, and the platform's stays there. They may differ."),
 }
-BY_POLICY = _("By the conflict policy")
-OTHER_FIELDS = _("Fields that this app does not know")
+BY_POLICY = sentence("By the conflict policy")
+OTHER_FIELDS = sentence("Fields that this app does not know")
 
 
 SCRIPT = forms.Media(js=("properties/owners.js",))
@@ -86,15 +88,19 @@ def _set(request: HttpRequest, shown: Any) -> HttpResponse:
     before = set_owner(shown.pk, key, owner, now=timezone.now())
     if before is not None:
         rows = Workspace.objects.filter(pk=shown.pk).only("pk", "slug")
-        with override("en"):  # what is stored is English
-            told = f"{_name(key)}: {_choice(owner)}. It was: {_choice(before)}."
-            note(request, rows, Sentence(told))
+        told = sentence(
+            "Owner of %(name)s: %(owner)s. It was: %(before)s.",
+            name=_stored_name(key),
+            owner=_choice(owner),
+            before=_choice(before),
+        )
+        note(request, rows, told)
         text = gettext(
             "%(field)s: %(owner)s. It was: %(before)s. The properties follow now, one after the"
             " other."
         )
-        named = {"field": _name(key), "owner": _choice(owner), "before": _choice(before)}
-        messages.success(request, text % named)
+        named = {"owner": _choice(owner).said(), "before": _choice(before).said()}
+        messages.success(request, text % {"field": _name(key), **named})
     open_one = request.POST.get("open", "")
     asked = urlencode({"open": open_one, "saved": key} if open_one else {"saved": key})
     return HttpResponseRedirect(f"{request.path}?{asked}")
@@ -134,7 +140,7 @@ def _row(key: str, ownership: Ownership, saved: str) -> dict[str, Any]:
     rule = without.rule_of(key)
     inherited: Text = BY_POLICY
     if rule:
-        named = {"rule": _name(rule), "owner": _choice(without.rules[rule])}
+        named = {"rule": _name(rule), "owner": _choice(without.rules[rule]).said()}
         inherited = gettext("As %(rule)s: %(owner)s") % named
     options = [("", inherited), *((owner.value, text) for owner, text in CHOICES.items())]
     return {
@@ -147,17 +153,20 @@ def _row(key: str, ownership: Ownership, saved: str) -> dict[str, Any]:
     }
 
 
-def _name(key: str) -> Text:
+def _name(key: str) -> str:
     """Return the name of a leaf, an object or a group, as the form of a property shows it."""
+    return capitalized(_stored_name(key).said())
+
+
+def _stored_name(key: str) -> Sentence:
     if key == GROUP + OTHERS:
         return OTHER_FIELDS
     group = key.removeprefix(GROUP)
     if group != key:
-        return group_name(group)
-    if key in MERGED:
-        return gettext("%(name)s, all its fields") % {"name": label(key)}
-    return label(key)
+        return stored_group_name(group)
+    name = stored_inner_label(key)
+    return sentence("%(name)s, all its fields", name=name) if key in MERGED else name
 
 
-def _choice(owner: Owner) -> Text:
+def _choice(owner: Owner) -> Sentence:
     return CHOICES.get(owner, BY_POLICY)

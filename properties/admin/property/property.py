@@ -45,10 +45,11 @@ from properties.admin.property.property_filters import (
     TypeFilter,
     other_filters,
 )
-from properties.admin.property.property_head import pictures, rooms_in_words
+from properties.admin.property.property_head import pictures
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
+from properties.admin.words import rooms_in_words
 from properties.catalog import choice_name, label
 from properties.domain import headline
 from properties.domain.editing import Outdated

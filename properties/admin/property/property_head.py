@@ -4,14 +4,12 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from django.utils.formats import number_format
-from django.utils.translation import ngettext
-
 from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.hooks import HeadFact
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
+from properties.admin.words import rooms_in_words
 from properties.catalog import choice_name
 from properties.domain import headline
 from properties.models import Property
@@ -43,16 +41,6 @@ def property_head(row: Any, user: Any, now: datetime) -> dict[str, Any]:
         "is_in_sync": row.sync_state == SyncState.IN_SYNC,
         "facts": _facts(row, user, now),
     }
-
-
-def rooms_in_words(value: object) -> str:
-    """Return a number of rooms as "3.5 rooms"; "" for none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return ""
-    if not value:
-        return ""
-    text = ngettext("%(count)s room", "%(count)s rooms", 1 if value == 1 else 2)
-    return text % {"count": number_format(value)}
 
 
 def pictures(keys: Collection[int], user: Any) -> dict[int, str]:

@@ -22,7 +22,7 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.security import login
 from crm_sync.security.access import within
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import number
 from properties.admin.import_.import_page import badge_of
@@ -178,8 +178,8 @@ class SourceAdmin(ScopedAdmin):
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
         self.note(request, rows.defer("secret"), text)
-        said = gettext("A worker fetches in a moment: %(count)s.") % {"count": count}
-        messages.success(request, said)
+        done = gettext("A worker fetches in a moment: %(count)s.") % {"count": count}
+        messages.success(request, done)
         only = rows.only("pk").first() if count == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
 
@@ -245,7 +245,7 @@ def _look(one: Fetch) -> dict[str, Any]:
         "seconds": gettext("%(count)s s") % {"count": number_format(one.seconds, 1)}
         if one.seconds
         else "",
-        "text": capitalized(one.text),
+        "text": capitalized(said(one.text)),
         "beside": gettext("%(names)s and %(count)s more") % {"names": beside, "count": number(more)}
         if beside and more > 0
         else beside,

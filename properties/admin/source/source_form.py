@@ -19,6 +19,7 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
 from properties.models.source import SignIn
@@ -48,6 +49,12 @@ class Hidden(forms.CharField):
         return ""
 
 
+class WholeNumber(forms.IntegerField):
+    """A whole number without marks: of `1.000`, Django makes 1, and people mean a thousand."""
+
+    re_decimal = re.compile("(?!)")  # what Django takes off the end of a number: nothing
+
+
 class SourceForm(ModelForm):
     """The form of a source: where the feed is, when it is fetched, and who gets mail."""
 
@@ -71,6 +78,7 @@ class SourceForm(ModelForm):
             *("sender", "address", "sign_in", "header", "user", "new_secret", "without_secret"),
             *("is_enabled", "every_minutes", "daily_at", "expect_hours", "mail_to"),
         )
+        field_classes = {"every_minutes": WholeNumber, "expect_hours": WholeNumber}
         widgets = {
             "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             "header": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
@@ -92,7 +100,7 @@ class SourceForm(ModelForm):
         try:
             parsed(text)
         except ValueError as error:
-            raise forms.ValidationError(f"{capitalized(str(error))}.") from None
+            raise forms.ValidationError(f"{capitalized(said(str(error)))}.") from None
         return text
 
     def clean_mail_to(self) -> str:

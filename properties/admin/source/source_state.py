@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.security.access import within
+from crm_sync.sentence import said
 from crm_sync.translated import Text
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
@@ -93,7 +94,8 @@ def _line(row: Any, one: Standing, now: datetime) -> Attention:
     return Attention(
         badge(NAMES[name], tone),
         shortened(
-            gettext("Feed of %(sender)s: %(why)s") % {"sender": row.sender_name, "why": why}, 140
+            gettext("Feed of %(sender)s: %(why)s") % {"sender": row.sender_name, "why": said(why)},
+            140,
         ),
         row.workspace_slug,
         moment(row.changed_at if is_import else row.fetched_at, now),

@@ -16,6 +16,7 @@ from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header
 from properties.feeds.table.table_cells import GUARDED_IN_CSV
 from properties.feeds.table.table_columns import column
+from properties.feeds.table.table_names import language_of
 from properties.feeds.table.table_row import Table
 
 SAMPLE = 64 * 1024
@@ -93,7 +94,8 @@ def _zeros(some: bytes) -> float:
 def is_like_csv(text: str) -> bool:
     """Return whether a file that begins with this text may be a table."""
     name = header.plain(text.replace("\r", "\n").partition("\n")[0].strip(' "'))
-    return any(delimiter in text for delimiter in DELIMITERS) or column(name) is not None
+    is_ours = column(name) is not None or language_of([name]) != ""
+    return any(delimiter in text for delimiter in DELIMITERS) or is_ours
 
 
 def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:

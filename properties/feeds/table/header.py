@@ -1,6 +1,7 @@
 """Find the header of a table, and assign a column of ours to each of its names.
 
-Our own names need no assignment. Foreign names are assigned by the sender's profile. All other
+Our own names need no assignment: those of the platform, and those of the pages in a table that we
+wrote for a person (`table_names`). Foreign names are assigned by the sender's profile. All other
 columns are set aside with a warning, and their likely meaning is only proposed.
 """
 
@@ -14,7 +15,8 @@ from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
 from properties.feeds.table.synonyms import meaning, normalised, propose
 from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted, says_nothing
-from properties.feeds.table.table_columns import COLUMNS, MAX_COLUMNS, Column, column, localized
+from properties.feeds.table.table_columns import COLUMNS, MAX_COLUMNS, Column, localized
+from properties.feeds.table.table_names import column_of, language_of
 
 SEARCHED = 20  # first rows that are not empty, which are searched for a header
 _LONGEST = 200  # characters of a name
@@ -35,6 +37,7 @@ class Header:
         columns: the column of ours for each title; None if it is set aside.
         proposed: title to the column that it may mean.
         chosen: the titles that the profile assigns or sets aside.
+        language: that of a table for people (`table_names`); "" for any other.
     """
 
     row: int
@@ -42,6 +45,7 @@ class Header:
     columns: list[Column | None]
     proposed: dict[str, str]
     chosen: frozenset[str]
+    language: str
 
     def heading(self, sheet: str = "") -> Heading | None:
         """Return the heading that a person may correct; None if all names are ours or unknown."""
@@ -110,7 +114,9 @@ def find(rows: Sequence[Row], profile: Profile, file_name: str) -> int | None:
 
 def rank(cells: Sequence[object], profile: Profile) -> tuple[bool, int]:
     """Return how well a row fits as a header: whether it has the reference, and its known names."""
-    known = {_known(plain(cell), profile) for cell in cells if isinstance(cell, str)} - {None}
+    titles = [plain(cell) for cell in cells if isinstance(cell, str)]
+    language = language_of(titles)
+    known = {_known(title, profile, language) for title in titles} - {None}
     return REFERENCE in known, len(known)
 
 
@@ -120,26 +126,29 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
     Raises:
         NotAFeed: two names are read as the same column, or there are too many columns.
     """
-    titles = _titles(row[1])
+    names = _names(row[1])
+    language = language_of(names)
+    titles = _unique(names, language)
     if len(titles) > MAX_COLUMNS:
         raise NotAFeed(f"{file_name}: has more than {MAX_COLUMNS} columns")
-    mapping = _Mapping(profile.columns)
+    mapping = _Mapping(profile.columns, language)
     columns = [mapping.column(title) for title in titles]
-    names = [found.name for found in columns if found]
+    taken = [found.name for found in columns if found]
     for title, found in zip(titles, columns, strict=True):
-        if found and names.count(found.name) > 1:
+        if found and taken.count(found.name) > 1:
             read_as = "" if title == found.name else f" (as {found.name})"
             raise NotAFeed(f'{file_name}: the column "{title}"{read_as} is there twice')
     chosen = frozenset(title for title in titles if mapping.says(title) is not None)
     left = [t for t, c in zip(titles, columns, strict=True) if c is None and t not in chosen]
-    return Header(row[0], titles, columns, propose(left, profile.language, names), chosen)
+    proposed = propose(left, profile.language, taken)
+    return Header(row[0], titles, columns, proposed, chosen, language)
 
 
 class _Mapping:
     """The columns that a sender assigned; case, accents and punctuation do not matter."""
 
-    def __init__(self, columns: Mapping[str, str]) -> None:
-        self._exact = columns
+    def __init__(self, columns: Mapping[str, str], language: str) -> None:
+        self._exact, self._language = columns, language
         self._alike = {normalised(name): to for name, to in columns.items()}
 
     def says(self, title: str) -> str | None:
@@ -148,24 +157,30 @@ class _Mapping:
 
     def column(self, title: str) -> Column | None:
         said = self.says(title)
-        return column(title if said is None else said)
+        return column_of(title if said is None else said, self._language)
 
 
-def _known(title: str, profile: Profile) -> str | None:
+def _known(title: str, profile: Profile, language: str) -> str | None:
     """Return the column that a title is assigned to, names or may mean; else None."""
     if title in profile.columns:
         return profile.columns[title] or title
-    return title if column(title) else meaning(title, profile.language)
+    ours = column_of(title, language)
+    return ours.name if ours else meaning(title, profile.language)
 
 
-def _titles(cells: Sequence[object]) -> list[str]:
-    """Return the names in a header, made unique, without the empty ones at the end."""
-    raw = ["" if says_nothing(cell) else plain(_title(cell))[:_LONGEST] for cell in cells]
-    while raw and not raw[-1]:
-        raw.pop()
+def _names(cells: Sequence[object]) -> list[str]:
+    """Return the names in a header, without the empty ones at the end."""
+    names = ["" if says_nothing(cell) else plain(_title(cell))[:_LONGEST] for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _unique(names: Sequence[str], language: str) -> list[str]:
+    """Return the names with a number where one is missing, or there twice and not ours."""
     titles: list[str] = []
-    for number, title in enumerate(raw, start=1):
-        is_free = title and (title not in titles or column(title))
+    for number, title in enumerate(names, start=1):
+        is_free = title and (title not in titles or column_of(title, language))
         titles.append(title if is_free else f"{title or 'column'} ({number})")
     return titles
 

@@ -7,9 +7,14 @@ nothing, and `<empty>` clears.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from crm_sync.translated import Text
 from properties import catalog
 from properties.catalog import Field, Kind
 from properties.feeds.overlay import LOCALIZATIONS, Part
@@ -18,16 +23,18 @@ from properties.merge import MERGED
 MAX_COLUMNS = 500  # the catalog has about 220, and six for each language
 _LANGUAGE = re.compile(r"localizations\.([a-z]{2})\.(\w+)")
 _CONTAINERS = {Kind.OBJECT, Kind.MERGED}
-_HOLDS = {
-    Kind.STRING: "text",
-    Kind.TEXT: "long text",
-    Kind.INTEGER: "whole number",
-    Kind.DECIMAL: "number",
-    Kind.BOOLEAN: "true, false",
+_HOLDS: dict[Kind, Text] = {
+    Kind.STRING: _("text"),
+    Kind.TEXT: _("long text"),
+    Kind.INTEGER: _("whole number"),
+    Kind.DECIMAL: _("number"),
+    Kind.BOOLEAN: _("yes, no"),
     Kind.DATE: "2026-01-31",
     Kind.DATETIME: "2026-01-31T09:00:00Z",
-    Kind.OBJECT_LIST: "list in JSON",
-    Kind.MAP: "object of texts in JSON",
+    Kind.ENUM: _("one of %(values)s"),
+    Kind.ENUM_LIST: _("any of %(values)s"),
+    Kind.OBJECT_LIST: _("list in JSON"),
+    Kind.MAP: _("object of texts in JSON"),
 }
 _MANY = 12  # values that a readable cell can list
 
@@ -78,12 +85,16 @@ def localized(language: str) -> list[str]:
     return [f"{LOCALIZATIONS}.{language}.{name}" for name in TEXTS]
 
 
-def holds(field: Field) -> str:
-    """Return a description of the cells of a field's column."""
-    words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
-    if field.enum:
-        values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
-        words += values
+def holds(field: Field, name: Callable[[str], str] = str) -> str:
+    """Return a description of the cells of a field's column.
+
+    Args:
+        name: how a value of an enum is written.
+    """
+    many = gettext("%(count)s values") % {"count": len(field.enum)}
+    values = many if len(field.enum) > _MANY else ", ".join(map(name, field.enum))
+    held = str(_HOLDS[field.kind]) % {"values": values}
     if field.max_length:
-        words += f", at most {field.max_length} characters"
-    return f"{words} ({field.unit})" if field.unit else words
+        text = gettext("%(held)s, at most %(count)s characters")
+        held = text % {"held": held, "count": field.max_length}
+    return f"{held} ({field.unit})" if field.unit else held

@@ -15,6 +15,7 @@ from properties.feeds.overlay import Part, nested
 from properties.feeds.profile import Profile
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.table import table_cells as cells
+from properties.feeds.table import table_names
 from properties.feeds.table.header import Header
 from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted
 from properties.feeds.table.table_columns import COLUMNS, Column
@@ -44,6 +45,7 @@ class Table:
         self._with_number = _streets_with_number(header)
         self._currency = header.place(MONEY)
         self._guarded = guarded
+        self._language = header.language
         self._lenient = profile.lenient
         self._zone = profile.tzinfo
         self._seen: set[str] = set()
@@ -94,7 +96,8 @@ class Table:
             if cells.clears(content):
                 return None
             content = cells.unguard(content, self._guarded)
-        return cells.read(column.field, content, self._zone, currency)
+        value = cells.read(column.field, content, self._zone, currency)
+        return table_names.of_words(column.field, value, self._language)
 
     def _record(self, taken: "_Row", position: str) -> Record | Refusal:
         """Return the record of the cells, or a refusal."""
@@ -163,7 +166,13 @@ def _streets_with_number(header: Header) -> dict[str, Column]:
     """
     names = {found.name for found in header.columns if found}
     pairs = zip(header.titles, header.columns, strict=True)
-    streets = [(t, c.name) for t, c in pairs if c and c.field.name == "street" and t != c.name]
+    streets = [
+        (title, found.name)
+        for title, found in pairs
+        if found
+        and found.field.name == "street"
+        and table_names.column_of(title, header.language) != found
+    ]
     return {
         title: COLUMNS[f"{name}Number"] for title, name in streets if f"{name}Number" not in names
     }

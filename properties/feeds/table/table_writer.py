@@ -12,16 +12,17 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.translated import number
 from properties import catalog, merge
-from properties.catalog import Kind
+from properties.catalog import Kind, choice_name
 from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.feeds import limits
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.table import table_cells as cells
+from properties.feeds.table import table_names
 from properties.feeds.table.synonyms import LANGUAGE, NAMES
 from properties.feeds.table.table_columns import COLUMNS, TEXTS, column, holds, localized
 from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS
@@ -126,6 +127,7 @@ class _Rows:
     _guarded: re.Pattern[str]
     _limit: int
     _zone: tzinfo
+    _language: str
     _reserved: frozenset[str] = frozenset()
 
     def row(self, document: Document) -> tuple[list[Any], Unsaid]:
@@ -138,7 +140,8 @@ class _Rows:
         column_ = column(name)
         if value is None or column_ is None:
             return None
-        content = cells.say(column_.field, value, self._zone)
+        named = table_names.in_words(column_.field, value, self._language)
+        content = cells.say(column_.field, named, self._zone)
         if isinstance(content, str):
             content = cells.guard(content, self._guarded)
             if cells.says_nothing(content):
@@ -153,17 +156,22 @@ class _Rows:
 
 
 def write_csv(
-    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+    path: Path,
+    documents: Iterable[Document],
+    names: list[str],
+    zone: tzinfo = UTC,
+    language: str = "",
 ) -> Iterator[Written]:
     """Write a CSV file; after each document, yield its values that could not be written.
 
     Args:
         zone: the time zone in which times are written, with their offset.
+        language: of the person who reads the table; "" for a program (`table_names`).
     """
-    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT, zone)
+    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT, zone, language)
     with path.open("w", encoding="utf-8-sig", newline="") as file:  # Excel knows UTF-8 by its BOM
         writer = csv.writer(file)
-        writer.writerow(names)
+        writer.writerow(table_names.titles(names, language))
         for document in documents:
             row, unsaid = rows.row(document)
             writer.writerow([cells.in_csv(content) for content in row])
@@ -171,7 +179,11 @@ def write_csv(
 
 
 def write_xlsx(
-    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+    path: Path,
+    documents: Iterable[Document],
+    names: list[str],
+    zone: tzinfo = UTC,
+    language: str = "",
 ) -> Iterator[Written]:
     """Write an Excel workbook; after each document, yield its values that could not be written.
 
@@ -179,6 +191,7 @@ def write_xlsx(
 
     Args:
         zone: the time zone in which times are written, with their offset.
+        language: of the person who reads the table; "" for a program (`table_names`).
 
     Raises:
         ValueError: there are more documents than a sheet has rows.
@@ -186,9 +199,9 @@ def write_xlsx(
     # Slow to load, as in xlsx_reader.
     from properties.feeds.table.workbook_stream import WorkbookStream  # noqa: PLC0415
 
-    rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, ERRORS)
-    with WorkbookStream(path, "properties") as stream:
-        stream.sheet.append(names)
+    rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, language, ERRORS)
+    with WorkbookStream(path, table_names.sheet(language)) as stream:
+        stream.sheet.append(table_names.titles(names, language))
         for line, document in enumerate(documents, start=2):
             if line > MAX_ROWS:
                 text = gettext("an Excel sheet has %(count)s rows: export as CSV")
@@ -226,28 +239,29 @@ def usual() -> list[str]:
     return [*names[:1], *_WORDS, *names[1:]]
 
 
-def as_csv() -> bytes:
+def as_csv(language: str) -> bytes:
     """Return a CSV file with only a header. Excel recognises the encoding by its first bytes."""
     out = StringIO()
-    csv.writer(out).writerow(usual())
+    csv.writer(out).writerow(table_names.titles(usual(), language))
     return out.getvalue().encode("utf-8-sig")
 
 
-def as_xlsx() -> bytes:
+def as_xlsx(language: str) -> bytes:
     """Return a workbook with a sheet to fill in and a sheet that describes all columns."""
     from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
 
     book = Workbook(write_only=True)
-    sheet = book.create_sheet("properties")
+    sheet = book.create_sheet(table_names.sheet(language))
     sheet.freeze_panes = "B2"
-    sheet.append(usual())
-    words = book.create_sheet("columns")
-    words.column_dimensions["A"].width, words.column_dimensions["B"].width = 45, 100
-    words.append(["column", "holds"])
-    texts = [name for name in usual() if name.startswith(LOCALIZATIONS)]
-    for name in [*COLUMNS, *texts]:
-        if found := column(name):
-            words.append([name, holds(found.field)])
+    sheet.append(table_names.titles(usual(), language))
+    with override(language):
+        words = book.create_sheet(gettext("columns"))
+        words.column_dimensions["A"].width, words.column_dimensions["B"].width = 45, 100
+        words.append([gettext("column"), gettext("holds")])
+        texts = [name for name in usual() if name.startswith(LOCALIZATIONS)]
+        for name in [*COLUMNS, *texts]:
+            if found := column(name):
+                words.append([table_names.title(name, language), holds(found.field, choice_name)])
     content = BytesIO()
     book.save(content)
     return content.getvalue()

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import problem_of
 from properties.domain.difference import short
 from properties.drift.comparison import ComparisonError, compare, keys, make_due
 from properties.drift.findings import ORDER, DriftFinding, DriftReport, DriftVerdict, by_count
@@ -66,7 +67,7 @@ class Command(SyncCommand):
             for finding in compare(workspace, self.track(chosen, "comparing")):
                 report.add(finding)
         except ComparisonError as stop:
-            report.stopped = str(stop)
+            report.stopped = problem_of(stop)
         return report
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import BinaryIO, TypeAlias
 
-from properties.feeds.unpack import the_feed
+from crm_sync.sentence import sentence
 from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     Place,
     Sink,
     failed,
+    feed_in,
     look_again,
     rejected,
     settled,
@@ -28,7 +29,7 @@ BLOCK = 1024 * 1024  # bytes
 MOST = 100_000  # files in a folder
 AHEAD = 4  # blocks that the thread reads ahead
 INTERVAL = 0.5  # seconds between two checks whether the fetch must end
-NO_FILE = "it is no file of bytes, but a pipe, a socket, a device or a link"
+NO_FILE = sentence("it is no file of bytes, but a pipe, a socket, a device or a link")
 
 Piece: TypeAlias = bytes | Fetched | Exception | None  # only the last piece is not bytes
 _reading: dict[str, threading.Thread] = {}  # by path: no second thread for a path that hangs
@@ -41,7 +42,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     no signal can interrupt the wait.
     """
     if (before := _reading.get(place.address.path)) and before.is_alive():
-        raise failed("does not answer: an earlier attempt still waits for it")
+        raise failed(sentence("the folder does not answer: an earlier attempt still waits for it"))
     pieces: Queue[Piece] = Queue(AHEAD)
     left = threading.Event()
     reader = threading.Thread(target=_put, args=(place, known, sink, pieces, left), daemon=True)
@@ -100,9 +101,10 @@ def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fe
                 yield block
         look_again(path.name, stamp, _stamp(path.stat()))
     except FileNotFoundError as error:
-        raise rejected("there is no such file or folder") from error
+        raise rejected(sentence("there is no such file or folder")) from error
     except OSError as error:
-        raise failed(f"cannot be read: {error.strerror}") from error
+        text = sentence("the file cannot be read: %(reason)s", reason=str(error.strerror))
+        raise failed(text) from error
     yield Fetched(path.name, settled(stamp, time.time()), beside=beside)
 
 
@@ -129,7 +131,7 @@ def _allowed(place: Place) -> Path:
     """Return the path of the address with its links resolved, if a setting allows it."""
     path = Path(place.address.path).resolve()
     if not any(path.is_relative_to(Path(one).resolve()) for one in place.folders):
-        raise rejected("the folder is not among those that SOURCE_FOLDERS allows")
+        raise rejected(sentence("the folder is not among those that SOURCE_FOLDERS allows"))
     return path
 
 
@@ -141,13 +143,10 @@ def _file(path: Path) -> tuple[Path, tuple[str, ...]]:
     for folder, _, files in os.walk(path):  # os.walk follows no links
         names += [(Path(folder) / name).relative_to(path).as_posix() for name in files]
         if len(names) > MOST:
-            raise rejected(f"the folder holds more than {MOST:,} files")
-    try:
-        name = the_feed(names)
-    except ValueError as error:
-        raise rejected(f"the folder {error}") from None
+            raise rejected(sentence("the folder holds more than %(most)s files", most=MOST))
+    name = feed_in(names)
     if not (found := (path / name).resolve()).is_relative_to(path):
-        raise rejected(f"{name} is a link that leads out of the folder")
+        raise rejected(sentence("%(name)s is a link that leads out of the folder", name=name))
     return found, tuple(sorted(set(names) - {name}))
 
 

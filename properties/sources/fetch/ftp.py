@@ -17,6 +17,7 @@ from typing import Any
 from crm_sync.platform import broken, outside
 from crm_sync.platform.sockets import timed, tls
 from crm_sync.platform.transport import ca_bundle
+from crm_sync.sentence import sentence
 from properties.sources.address import IMPLICIT_TLS
 from properties.sources.fetch.transfer import (
     SILENCE,
@@ -28,6 +29,7 @@ from properties.sources.fetch.transfer import (
     failed,
     in_time,
     look_again,
+    not_connected,
     path_of,
     rejected,
     settled,
@@ -49,7 +51,9 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
             server.login(_sent(place.user or "anonymous"), _sent(place.secret))
         except ftplib.error_perm as error:
             if str(error).startswith(_NO_LOGIN):
-                text = f"{place.address.host} does not accept the user and the password"
+                text = sentence(
+                    "%(host)s does not accept the user and the password", host=place.address.host
+                )
                 raise rejected(text) from error
             raise
         if isinstance(server, ftplib.FTP_TLS):
@@ -83,7 +87,10 @@ class _Plain(ftplib.FTP):
     def getline(self) -> str:
         self.lines += 1
         if self.lines > ANSWER:
-            raise failed(f"an answer of {self.host} has more than {ANSWER:,} lines")
+            text = sentence(
+                "an answer of %(host)s has more than %(most)s lines", host=self.host, most=ANSWER
+            )
+            raise failed(text)
         return super().getline()
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
@@ -130,20 +137,27 @@ def _told(place: Place) -> Iterator[None]:
     try:
         yield
     except ssl.SSLCertVerificationError as error:
-        raise rejected(
-            f"the certificate of {host} is not accepted: {error.verify_message}"
-        ) from error
+        text = sentence(
+            "the certificate of %(host)s is not accepted: %(reason)s",
+            host=host,
+            reason=error.verify_message,
+        )
+        raise rejected(text) from error
     except ftplib.error_perm as error:
         if str(error).startswith("550"):
-            text = f"nothing is at this address, or the user may not read it ({_said(error)})"
+            text = sentence(
+                "nothing is at this address, or the user may not read it (%(reason)s)",
+                reason=_said(error),
+            )
             raise rejected(text) from error
-        raise rejected(f"{host} refuses: {_said(error)}") from error
+        text = sentence("%(host)s refuses: %(reason)s", host=host, reason=_said(error))
+        raise rejected(text) from error
     except ftplib.Error as error:
-        raise failed(f"the connection to {host} failed: {_said(error)}") from error
+        raise not_connected(host, _said(error)) from error
     except (EOFError, OSError) as error:
-        raise failed(f"the connection to {host} failed: {broken.why(error)}") from error
+        raise not_connected(host, broken.why(error)) from error
     except ValueError as error:  # such as a size that is no number
-        raise failed(f"{host} answers what no FTP server should") from error
+        raise failed(sentence("%(host)s answers what no FTP server should", host=host)) from error
 
 
 def _sent(text: str) -> str:

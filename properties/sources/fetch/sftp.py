@@ -15,6 +15,7 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import broken, outside
+from crm_sync.sentence import sentence
 from properties.sources.fetch.transfer import (
     SILENCE,
     Fetched,
@@ -25,6 +26,7 @@ from properties.sources.fetch.transfer import (
     failed,
     in_time,
     look_again,
+    not_connected,
     path_of,
     rejected,
     settled,
@@ -44,7 +46,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         path, beside = path_of(place.address, partial(_names, client, sink))
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
-            raise rejected("the address is that of a folder: end it with a slash")
+            raise rejected(sentence("the address is that of a folder: end it with a slash"))
         stamp, name = _stamp(found), path.rpartition("/")[2]
         if known.tells and stamp == known:
             return None
@@ -95,10 +97,14 @@ def _checked_key(transport: paramiko.Transport, place: Place) -> str:
     key = transport.get_remote_server_key()
     shown = f"{key.get_name()} {key.get_base64()}"
     if place.host_key and shown != place.host_key:
-        raise rejected(
-            f"{place.address.host} shows another key than before: {fingerprint(shown)}, not"
-            f" {fingerprint(place.host_key)}. Ask its owner; if it is right, forget the old key"
+        text = sentence(
+            "%(host)s shows another key than before: %(new)s, not %(old)s. Ask its owner; if it is"
+            " right, forget the old key",
+            host=place.address.host,
+            new=fingerprint(shown),
+            old=fingerprint(place.host_key),
         )
+        raise rejected(text)
     return shown
 
 
@@ -111,7 +117,9 @@ def _log_in(transport: paramiko.Transport, place: Place) -> None:
         else:
             transport.auth_none(place.user)
     except paramiko.AuthenticationException as error:
-        text = f"{place.address.host} does not accept the user and the password or key"
+        text = sentence(
+            "%(host)s does not accept the user and the password or key", host=place.address.host
+        )
         raise rejected(text) from error
 
 
@@ -119,7 +127,7 @@ def _client(transport: paramiko.Transport) -> paramiko.SFTPClient:
     client = paramiko.SFTPClient.from_transport(transport)
     channel = client.get_channel() if client is not None else None
     if client is None or channel is None:
-        raise failed("the server opens no channel")
+        raise failed(sentence("the server opens no channel"))
     channel.settimeout(SILENCE)
     return client
 
@@ -141,10 +149,13 @@ def _private_key(text: str) -> paramiko.PKey:
         try:
             return kind.from_private_key(io.StringIO(text))
         except paramiko.PasswordRequiredException as error:
-            raise rejected("the private key has a password: store one without") from error
+            text = sentence("the private key has a password: store one without")
+            raise rejected(text) from error
         except (paramiko.SSHException, ValueError):
             continue
-    raise rejected("the private key cannot be read: Ed25519, ECDSA or RSA in PEM is needed")
+    raise rejected(
+        sentence("the private key cannot be read: Ed25519, ECDSA or RSA in PEM is needed")
+    )
 
 
 @contextmanager
@@ -153,15 +164,24 @@ def _told(place: Place) -> Iterator[None]:
     try:
         yield
     except IncompatiblePeer as error:
-        raise rejected(f"{host} and we have no way to encrypt in common: {error}") from error
+        text = sentence(
+            "%(host)s and we have no way to encrypt in common: %(reason)s",
+            host=host,
+            reason=str(error),
+        )
+        raise rejected(text) from error
     except FileNotFoundError as error:
-        raise rejected(f"nothing is at this address: {place.address.path}") from error
+        text = sentence("nothing is at this address: %(path)s", path=place.address.path)
+        raise rejected(text) from error
     except PermissionError as error:
-        raise rejected(f"{host} does not let the user read {place.address.path}") from error
+        text = sentence(
+            "%(host)s does not let the user read %(path)s", host=host, path=place.address.path
+        )
+        raise rejected(text) from error
     except UnicodeDecodeError as error:
-        raise rejected(f"a name on {host} is not in UTF-8") from error
+        raise rejected(sentence("a name on %(host)s is not in UTF-8", host=host)) from error
     except (paramiko.SSHException, paramiko.SFTPError) as error:
         said = _SYSTEM.sub("", str(error)).strip()
-        raise failed(f"the connection to {host} failed: {said or broken.why(error)}") from error
+        raise not_connected(host, said or broken.why(error)) from error
     except (EOFError, OSError) as error:
-        raise failed(f"the connection to {host} failed: {broken.why(error)}") from error
+        raise not_connected(host, broken.why(error)) from error

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from django.template.defaultfilters import filesizeformat
-
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from properties.feeds.unpack import IDX, the_feed
 from properties.sources.address import Address
 
@@ -28,8 +27,8 @@ _OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
 class StillUploaded(TransientError):
     """The file may be incomplete: it was changed a moment ago, or while it was read."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text}: it may still be uploaded, so it is taken later", unclear=False)
+    def __init__(self, text: Sentence) -> None:
+        super().__init__(text, unclear=False)
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,12 @@ class Sink:
     def expect(self, size: int | None) -> None:
         """Refuse a file whose announced size is too large."""
         if size is not None and size > self.limit:
-            text = f"the file is larger than {filesizeformat(self.limit)}, the most that is taken"
-            raise rejected(text)
+            raise rejected(
+                sentence(
+                    "the file is larger than %(most)s bytes, the most that is taken",
+                    most=self.limit,
+                )
+            )
 
     def finish(self, size: int | None) -> None:
         """Refuse a file that is incomplete.
@@ -130,7 +133,10 @@ class Sink:
             size: the number of bytes that the file should have; None if unknown.
         """
         if size is not None and size != self.size:
-            raise failed(f"{self.size:,} bytes came, {size:,} were announced")
+            text = sentence(
+                "%(came)s bytes came, %(announced)s were announced", came=self.size, announced=size
+            )
+            raise failed(text)
 
 
 def wait_for_upload(name: str, modified: float, now: float) -> None:
@@ -145,9 +151,25 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
         StillUploaded: the file was changed a moment ago.
     """
     age = now - modified
-    if -AHEAD < age < UPLOADING:
-        when = f"{age:.0f} seconds ago" if age >= 0 else "a moment ago"
-        raise StillUploaded(f"the file {name} was changed {when}")
+    if 0 <= age < UPLOADING:
+        raise StillUploaded(
+            counted_sentence(
+                "the file %(name)s was changed %(count)s second ago: it may still be uploaded, so"
+                " it is taken later",
+                "the file %(name)s was changed %(count)s seconds ago: it may still be uploaded, so"
+                " it is taken later",
+                count=round(age),
+                name=name,
+            )
+        )
+    if -AHEAD < age < 0:
+        raise StillUploaded(
+            sentence(
+                "the file %(name)s was changed a moment ago: it may still be uploaded, so it is"
+                " taken later",
+                name=name,
+            )
+        )
 
 
 def look_again(name: str, before: FileVersion, after: FileVersion) -> None:
@@ -157,7 +179,13 @@ def look_again(name: str, before: FileVersion, after: FileVersion) -> None:
         StillUploaded: both versions differ.
     """
     if before != after:
-        raise StillUploaded(f"the file {name} was changed while it was read")
+        raise StillUploaded(
+            sentence(
+                "the file %(name)s was changed while it was read: it may still be uploaded, so it"
+                " is taken later",
+                name=name,
+            )
+        )
 
 
 def settled(stamp: FileVersion, now: float) -> FileVersion:
@@ -172,14 +200,21 @@ def settled(stamp: FileVersion, now: float) -> FileVersion:
     return stamp if is_old else FileVersion()
 
 
-def rejected(text: str) -> RejectedError:
+def rejected(text: Sentence) -> RejectedError:
     """Return the error for a problem that a person must solve."""
     return RejectedError(text, status=0)
 
 
-def failed(text: str) -> TransientError:
+def failed(text: Sentence) -> TransientError:
     """Return the error for a problem that may disappear by the next try."""
     return TransientError(text, unclear=False)
+
+
+def not_connected(host: str, reason: str) -> TransientError:
+    """Return the error for a connection that failed."""
+    return failed(
+        sentence("the connection to %(host)s failed: %(reason)s", host=host, reason=reason)
+    )
 
 
 @contextmanager
@@ -216,7 +251,7 @@ class FolderListing:
         self.found.append(name)
         self._size += len(name)
         if len(self.found) > MOST or self._size > LONGEST:
-            raise rejected(f"the folder holds more than {MOST:,} files")
+            raise rejected(sentence("the folder holds more than %(most)s files", most=MOST))
 
 
 def path_of(
@@ -241,11 +276,22 @@ def path_of(
     data = IDX.partition("/")[0]
     if data in names:
         names |= {f"{data}/{name}" for name in names_in(f"{path}{data}")}
-    try:
-        name = the_feed(names)
-    except ValueError as error:
-        raise rejected(shown(f"the folder {error}")) from None
+    feed = feed_in([shown(one) for one in names])
+    name = next(one for one in names if shown(one) == feed)
     return f"{path}{name}", tuple(shown(one) for one in sorted(names - {name}))
+
+
+def feed_in(names: Collection[str]) -> str:
+    """Return the name of the feed in a folder.
+
+    Raises:
+        RejectedError: no file of the folder is the feed, or several files could be.
+    """
+    try:
+        return the_feed(names)
+    except ValueError as error:
+        text = sentence("no feed can be taken from the folder: %(reason)s", reason=str(error))
+        raise rejected(text) from None
 
 
 def shown(text: str) -> str:

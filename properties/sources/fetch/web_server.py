@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from crm_sync.platform import outside
 from crm_sync.platform.outside import RequestOptions, ResponseStream
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import whole
 from properties.sources.fetch.transfer import (
     SILENCE,
@@ -24,12 +25,6 @@ from properties.sources.fetch.transfer import (
 
 UNCHANGED = 304
 _NO_ENTRY = frozenset({401, 403})
-_SHOWN = {
-    "PASSWORD": "the user and the password",
-    "BEARER": "the token",
-    "HEADER": "the header with its value",
-    "SIGNED": "the signature: its key may be another one, or the clock of one side wrong",
-}
 _NOTHING = frozenset({404, 410})
 _LATER = frozenset({408, 425, 429})
 KEY, TIME, SIGNATURE = "X-Key", "X-Timestamp", "X-Signature"
@@ -80,12 +75,36 @@ def _check(answer: ResponseStream, place: Place) -> None:
     if status == 200:
         return
     if status in _NO_ENTRY:
-        raise rejected(f"{host} does not accept {_SHOWN[place.sign_in]} ({status})")
+        raise rejected(_not_accepted(place.sign_in, host, status))
     if status in _NOTHING:
-        raise rejected(f"nothing is at this address ({status})")
+        raise rejected(sentence("nothing is at this address (%(status)s)", status=status))
     if status >= 500 or status in _LATER:
-        raise failed(f"{host} answers {status}")
-    raise rejected(f"{host} answers {status}, and no file")
+        raise failed(sentence("%(host)s answers %(status)s", host=host, status=status))
+    raise rejected(sentence("%(host)s answers %(status)s, and no file", host=host, status=status))
+
+
+def _not_accepted(sign_in: str, host: str, status: int) -> Sentence:
+    match sign_in:
+        case "BEARER":
+            return sentence(
+                "%(host)s does not accept the token (%(status)s)", host=host, status=status
+            )
+        case "HEADER":
+            return sentence(
+                "%(host)s does not accept the header with its value (%(status)s)",
+                host=host,
+                status=status,
+            )
+        case "SIGNED":
+            return sentence(
+                "%(host)s does not accept the signature: its key may be another one, or the clock"
+                " of one side wrong (%(status)s)",
+                host=host,
+                status=status,
+            )
+    return sentence(
+        "%(host)s does not accept the user and the password (%(status)s)", host=host, status=status
+    )
 
 
 def headers(place: Place, target: str, now: float) -> Mapping[str, str]:

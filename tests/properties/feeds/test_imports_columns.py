@@ -219,7 +219,7 @@ def test_a_template_fills_to_a_property(admin_client, looked_at):
         "utf-8-sig"
     )
     names = content.strip().split(",")
-    line = ",".join({"objectReferenceId": "A1", "offerType": "RENT"}.get(n, "") for n in names)
+    line = ",".join({"Object reference ID": "A1", "Offer type": "Rent"}.get(n, "") for n in names)
     assert looked_at(f"{content}{line}\n".encode()).preview["new"] == ["A1"]
 
 

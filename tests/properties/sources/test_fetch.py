@@ -205,8 +205,11 @@ def test_of_a_folder_the_unload_is_taken_and_the_pictures_beside_it_are_named(
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["a.xml", "b.xml"], "the folder holds several feeds: a.xml, b.xml"),
-        (["a.jpg", ".b.xml"], "the folder holds neither data/unload.txt nor another feed"),
+        (
+            ["a.xml", "b.xml"],
+            "no feed can be taken from the folder: holds several feeds: a.xml, b.xml",
+        ),
+        (["a.jpg", ".b.xml"], "from the folder: holds neither data/unload.txt nor another feed"),
     ],
 )
 def test_a_folder_without_the_one_feed_is_told(tmp_path, served: Served, names, told):
@@ -222,7 +225,9 @@ def test_what_is_not_there_and_what_is_too_large_is_told(folder, served: Served)
         ask = partial(got, folders=[str(folder)])
         with pytest.raises(RejectedError, match=r"nothing is at this|there is no such file"):
             ask(f"{root}/out/another.txt")
-        with pytest.raises(RejectedError, match=r"larger than 97.7.KB, the most that is taken"):
+        with pytest.raises(
+            RejectedError, match=r"larger than 100,000 bytes, the most that is taken"
+        ):
             ask(f"{root}/out/unload.txt", limit=100_000)
 
 
@@ -403,7 +408,8 @@ def test_what_an_ftp_server_says_is_told_without_what_no_database_takes(tmp_path
     with ftp_server(tmp_path, encoding=encoding, banner="Grüezi") as port:
         with pytest.raises(RejectedError) as told:
             got(f"ftp://127.0.0.1:{port}/agency/")
-        assert str(told.value) == "the folder holds several feeds: Käufe.xml, Mieten à Genève.xml"
+        reason = "holds several feeds: Käufe.xml, Mieten à Genève.xml"
+        assert str(told.value) == f"no feed can be taken from the folder: {reason}"
     with (
         greeting(["530 Zürich ist geschlossen\r\n".encode(encoding)]) as port,
         pytest.raises(RejectedError, match=r"^127.0.0.1 refuses: 530 Zürich ist geschlossen$"),
@@ -591,7 +597,7 @@ def test_each_answer_without_a_file_has_words(status, error, told):
 
 
 def test_a_file_too_large_is_refused_before_it_comes_and_while_it_does():
-    told = "larger than 1000.bytes"
+    told = "larger than 1,000 bytes"
     with serving(answering(FEED)) as server, pytest.raises(RejectedError, match=told):
         got(server.url, limit=1000)
     endless = saying(OK + b"\r\n", *[b"x" * 400] * 5, close=True)

@@ -228,7 +228,10 @@ def escape() -> bytes:
         (lambda row, folder: setattr(row, "secret", "wrong"), "does not accept the user"),
         (lambda row, folder: setattr(row, "host_key", key_of(1)), "shows another key than before"),
         (lambda row, folder: (folder / "out.zip").unlink(), "nothing is at this address"),
-        (lambda row, folder: put(folder / "out.zip", bytes(2 * 1024**2)), "larger than 1.0"),
+        (
+            lambda row, folder: put(folder / "out.zip", bytes(2 * 1024**2)),
+            "larger than 1,048,576 bytes",
+        ),
         (lambda row, folder: put(folder / "out.zip", bomb()), "larger than 1.0"),
         (lambda row, folder: put(folder / "out.zip", escape()), "leads out of it"),
         (
