@@ -147,8 +147,9 @@ def lazy_sentence(text: Text) -> Sentence:
 
 
 def said(text: object) -> str:
-    """Return a text in the language of the reader, as `Sentence.said` does if it is one."""
-    return text.said() if isinstance(text, Sentence) else str(text)
+    """Return a text, or that of an error, in the language of the reader, as `Sentence.said`."""
+    found = str(text)
+    return found.said() if isinstance(found, Sentence) else found
 
 
 def _without_context(message: str) -> str:

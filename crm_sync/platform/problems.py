@@ -8,8 +8,10 @@ command line and in docs/troubles.md.
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 
 from crm_sync.platform.errors import ErrorKind, Problem, SyncError, problem_of
+from crm_sync.sentence import Sentence
 from crm_sync.translated import Text
 
 # What is said if a worker tries again, and if a person or a client has to: a command, a form, the
@@ -106,6 +108,15 @@ class Explanation:
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".strip()
+
+
+def meaning(problem: Problem) -> Sentence:
+    """Return what happened as a sentence that another stored sentence can hold."""
+    if problem.kind is ErrorKind.OTHER:
+        return problem
+    with override("en"):  # the message of a sentence is English
+        message = str(MEANINGS[problem.kind][0])
+    return Sentence("", message, {"words": problem.words or str(problem)})
 
 
 def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanation:

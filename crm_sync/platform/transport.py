@@ -31,6 +31,7 @@ from urllib3.util import parse_url
 from crm_sync import permits
 from crm_sync.platform import names, sockets
 from crm_sync.platform.errors import ErrorKind, TransientError
+from crm_sync.sentence import Sentence, sentence
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -263,7 +264,8 @@ def send(
             took, at = time.monotonic() - started, datetime.now(UTC)
     except FAILURES as error:
         kind, reason = _reason(error, call, deadline)
-        raise TransientError(f"{what}: {reason}", unclear=call.begun, kind=kind) from error
+        text = sentence("%(name)s: %(text)s", name=what, text=reason)
+        raise TransientError(text, unclear=call.begun, kind=kind) from error
     return RawAnswer(response.status_code, response.headers, body, took, at)
 
 
@@ -322,14 +324,16 @@ def certificate_fault(error: BaseException | None) -> str:
     return str(why.verify_message) if isinstance(why, ssl.SSLCertVerificationError) else ""
 
 
-def _reason(error: Exception, call: Call, deadline: float) -> tuple[ErrorKind, str]:
+def _reason(error: Exception, call: Call, deadline: float) -> tuple[ErrorKind, Sentence]:
     fault = certificate_fault(error)
     if fault:
-        return ErrorKind.BAD_CERTIFICATE, f"the certificate is not accepted ({fault})"
+        text = sentence("the certificate is not accepted (%(fault)s)", fault=fault)
+        return ErrorKind.BAD_CERTIFICATE, text
     if not call.begun:
-        return ErrorKind.UNREACHABLE, "cannot connect"
+        return ErrorKind.UNREACHABLE, sentence("cannot connect")
     if call.is_late or isinstance(error, requests.exceptions.ReadTimeout):
-        return ErrorKind.SLOW, f"no whole answer within {deadline:g} s"
+        text = sentence("no whole answer within %(count)s s", count=f"{deadline:g}")
+        return ErrorKind.SLOW, text
     if isinstance(error, requests.RequestException) and isinstance(error.args[0], Exception):
         error = error.args[0]  # in an error of `requests` is that of urllib3
-    return ErrorKind.BROKEN_OFF, f"no answer ({type(error).__name__})"
+    return ErrorKind.BROKEN_OFF, sentence("no answer (%(error)s)", error=type(error).__name__)

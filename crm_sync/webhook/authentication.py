@@ -3,6 +3,7 @@
 import re
 
 from crm_sync.models import Workspace
+from crm_sync.sentence import sentence
 
 AuthType = Workspace.AuthType
 LONGEST = 100  # characters of a name
@@ -28,11 +29,19 @@ def check_names(header: str, parameter: str) -> None:
         BadName: with the reason.
     """
     if not _HEADER.fullmatch(header) or len(header) > LONGEST:
-        raise BadName(f"{header!r} is not the name of a header: letters, digits and hyphens")
+        text = sentence(
+            "%(name)s is not the name of a header: letters, digits and hyphens", name=repr(header)
+        )
+        raise BadName(text)
     if header.lower() in _TAKEN:
-        raise BadName(f"the header {header} of a callback says something else")
+        text = sentence("the header %(name)s of a callback says something else", name=header)
+        raise BadName(text)
     if not _PARAMETER.fullmatch(parameter) or len(parameter) > LONGEST:
-        raise BadName(f"{parameter!r} is not the name of a parameter: letters, digits, . _ ~ -")
+        text = sentence(
+            "%(name)s is not the name of a parameter: letters, digits, . _ ~ -",
+            name=repr(parameter),
+        )
+        raise BadName(text)
 
 
 def carrying(workspace: Workspace, secret: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -11,6 +11,7 @@ from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.addresses import leads_here
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
+from crm_sync.sentence import sentence
 from crm_sync.webhook import authentication, schedule
 
 ROTATION_OVERLAP = timedelta(minutes=10)  # S6: callbacks under way still carry the old secret
@@ -185,15 +186,18 @@ def expected(workspace: Workspace) -> dict[str, Any]:
 
 def _check(workspace: Workspace, auth_type: str) -> None:
     if auth_type == Workspace.AuthType.NONE and not settings.CALLBACK_ALLOW_NONE:
-        raise NoneNotAllowed(
-            "authType NONE lets anybody who learns the address inject events:"
-            " set CALLBACK_ALLOW_NONE=true if that is what you want"
+        text = sentence(
+            "authType NONE lets anybody who learns the address inject events: set"
+            " CALLBACK_ALLOW_NONE=true if that is what you want"
         )
+        raise NoneNotAllowed(text)
     if _leads_here(settings.PUBLIC_BASE_URL) and not _leads_here(workspace.base_url):
-        raise OnlyHere(
-            f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, which only this machine reaches:"
-            " set it to the https address that the platform can call"
+        text = sentence(
+            "PUBLIC_BASE_URL is %(address)s, which only this machine reaches: set it to the https"
+            " address that the platform can call",
+            address=settings.PUBLIC_BASE_URL,
         )
+        raise OnlyHere(text)
 
 
 def _leads_here(address: str) -> bool:

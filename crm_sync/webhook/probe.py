@@ -19,6 +19,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.transport import RawAnswer
+from crm_sync.sentence import said
 from crm_sync.webhook import authentication
 
 DEADLINE = 8.0  # seconds for each of the two calls
@@ -72,7 +73,7 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | ProbeStep:
 def _unreachable(error: TransientError) -> str:
     fault = transport.certificate_fault(error.__cause__)
     return (
-        _("The certificate is not accepted: %(fault)s") % {"fault": fault} if fault else f"{error}"
+        _("The certificate is not accepted: %(fault)s") % {"fault": fault} if fault else said(error)
     )
 
 

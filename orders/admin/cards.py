@@ -58,7 +58,7 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "id": assignment.platform_id,
         "badge": assignment_badge(assignment),
         "meaning": _meaning(assignment),
-        "need": _need(assignment) if is_waiting else "",
+        "need": need(assignment) if is_waiting else "",
         "bring": BRING % {"order": order.platform_id},
         "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
         "problem": assignment.problem,
@@ -76,7 +76,8 @@ def _meaning(assignment: Assignment) -> Text:
     return MEANINGS.get(assignment.status, "")
 
 
-def _need(assignment: Assignment) -> Text:
+def need(assignment: Assignment) -> Text:
+    """Return what the platform needs for an assignment that waits for us."""
     code = assignment.action_required
     return NEEDS.get(code) or worded(code).lower() or _("an answer, but it does not say to what")
 

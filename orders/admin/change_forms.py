@@ -16,6 +16,7 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError
+from crm_sync.sentence import said
 from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
@@ -68,7 +69,7 @@ class CancelForm(forms.Form):
             known = name in self.fields
             self.add_error(name if known else None, _sentence(fault.message))
         if not self.errors:
-            self.add_error(None, _sentence(said(error)))
+            self.add_error(None, _sentence(said(error.words or error)))
 
 
 class RescheduleForm(CancelForm):
@@ -128,11 +129,6 @@ def movable_assignments(order: Order) -> list[Assignment]:
     rows = sorted(order.assignments.all(), key=lambda one: one.pk)
     there = (one for one in rows if one.withdrawn_at is None)
     return [one for one in there if may_reschedule(one.status, one.assignment_type)]
-
-
-def said(error: RejectedError) -> str:
-    """Return the platform's words, or our own if it gave none."""
-    return error.words or str(error)
 
 
 def _sentence(words: str) -> str:

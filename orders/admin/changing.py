@@ -20,10 +20,10 @@ from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import Text
-from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
+from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments
 from orders.models import ChangeRequest, Order
 from orders.models.statuses import ORDER_TERMINAL, OrderStatus, may_cancel
 from orders.placing import changes
@@ -218,7 +218,7 @@ def _send(
         messages.warning(request, f"{UNKNOWN} {why}".rstrip())
     except RejectedError as error:
         text = _("The platform did not allow it: %(words)s. The order is read again.")
-        messages.error(request, text % {"words": said(error)})
+        messages.error(request, text % {"words": said(error.words or error)})
     else:
         if done is None:
             return None
@@ -251,7 +251,7 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
     try:
         return call()
     except NoSuchChoice as error:
-        form.add_error("user", capitalized(str(error)))
+        form.add_error("user", capitalized(said(error)))
     except RejectedError as error:
         if error.status == 409:
             raise

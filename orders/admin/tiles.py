@@ -13,10 +13,10 @@ from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.sentence import said
 from crm_sync.translated import Text, number, said_of
+from orders.admin.cards import need
 from orders.admin.cells import PLACEMENT_TONES, placement_badge
 from orders.mirror import agent_lists
 from orders.models import (
-    Assignment,
     MaterialFile,
     MaterialSet,
     Order,
@@ -94,7 +94,7 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             badge(_("Action required"), "warning"),
-            shortened(said_of(_named(one.order), _reason(one)), 140),
+            shortened(said_of(_named(one.order), need(one)), 140),
             one.order.workspace.slug,
             moment(one.status_at and min(one.status_at, now), now),  # by the platform's clock
             page_of(one.order),
@@ -105,11 +105,6 @@ def _acting(person: Person, now: datetime) -> list[Attention]:
         )
         for one in waiting
     ]
-
-
-def _reason(assignment: Assignment) -> str:
-    words = assignment.action_required.replace("_", " ").lower()
-    return words or _("the platform waits for an answer")
 
 
 def _named(order: Order) -> str:

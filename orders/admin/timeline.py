@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import local_time, moment
+from crm_sync.platform.problems import explain
 from crm_sync.translated import Text, day_in_words, said_of
 from orders.admin.cells import worded
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
@@ -119,7 +120,8 @@ def _wish(asked: ChangeRequest, acting: str, now: datetime) -> TimelineGroup:
     reason = str(asked.body.get("reason") or "")
     is_lost = asked.outcome == Outcome.SENT and now - asked.sent_at > LONGEST_CALL
     outcome = Outcome(Outcome.UNCLEAR if is_lost else asked.outcome).label
-    answer = said_of(outcome, asked.words) if asked.words else str(outcome)
+    said = asked.words.words or explain(asked.words).sentence
+    answer = said_of(outcome, said) if said else str(outcome)
     quoted = gettext("“%(text)s”") % {"text": reason}
     line = TimelineLine(text, [quoted] if reason else [], "", answer)
     return _from_here(f"c{asked.pk}", asked.sent_at, line, now)

@@ -9,6 +9,7 @@ from django.core.files.storage import Storage
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.sentence import said
 from crm_sync.translated import said_of
 from orders.materials.file_names import cut, file_name, plain
 from orders.materials.gallery import QUALITIES
@@ -95,7 +96,7 @@ def _folder(material: Material) -> str:
 def _why(row: MaterialFile | None) -> str:
     if row is None:
         return gettext("it is at the platform alone")
-    return row.problem or gettext("it is not downloaded yet")
+    return said(row.problem) or gettext("it is not downloaded yet")
 
 
 class _Sink:

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.models.problem import ProblemField
 from orders.models.order import Order
 
 
@@ -38,7 +39,7 @@ class ChangeRequest(models.Model):
     program = models.CharField(max_length=110, blank=True, default="", editable=False)
     body = models.JSONField(default=dict, help_text="As it was sent")
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.SENT)
-    words = models.TextField(blank=True, default="", help_text="What the platform said against it")
+    words = ProblemField(blank=True, default="", help_text="What the platform said against it")
     sent_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
 

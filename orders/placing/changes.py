@@ -24,6 +24,7 @@ from crm_sync.platform.errors import (
     RejectedError,
     SyncError,
     TransientError,
+    problem_of,
 )
 from crm_sync.platform.problems import explain
 from crm_sync.platform.responses import Answer
@@ -46,7 +47,6 @@ from orders.reads.read_schedule import SOON
 from properties.push.plan import DEADLINE, LATE_EFFECT
 
 Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome
-WORDS = 2000  # characters of an answer that are stored
 # A read that ends this long after the unclear end of a call began when the call could not arrive
 # any more.
 SHOWN_AFTER = LATE_EFFECT + DEADLINE
@@ -231,7 +231,7 @@ def _sent_before(request: ChangeRequest) -> AlreadySent:
     request.refresh_from_db(fields=["outcome", "words"])  # another caller may have sent it again
     if request.outcome == Outcome.REFUSED:
         text = gettext("The platform refused this before, and it was not sent again: %(words)s")
-        return RefusedBefore(text % {"words": request.words})
+        return RefusedBefore(text % {"words": request.words.words or request.words})
     advice = ADVICE.get((request.kind, request.outcome), "")
     return AlreadySent(f"{SENT_BEFORE[request.outcome]} {advice}".rstrip())
 
@@ -274,7 +274,7 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
 
 
 def _end(request: ChangeRequest, outcome: str, error: SyncError | None = None) -> None:
-    """Store the outcome. For a refusal, store the platform's own words if there are any."""
-    words = error.words or str(error) if error else ""
+    """Store the outcome, and what the platform said against it."""
     mine = ChangeRequest.objects.filter(pk=request.pk)
-    mine.update(outcome=outcome, words=words[:WORDS], ended_at=timezone.now())
+    words = problem_of(error) if error else ""
+    mine.update(outcome=outcome, words=words, ended_at=timezone.now())

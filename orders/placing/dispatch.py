@@ -24,7 +24,7 @@ from crm_sync.platform.errors import (
     TransientError,
     problem_of,
 )
-from crm_sync.platform.problems import explain
+from crm_sync.platform.problems import meaning
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.sentence import sentence
 from crm_sync.webhook import schedule
@@ -87,7 +87,7 @@ def _prepare_or_place(claim: Claim[Placement]) -> PlacingOutcome:
     with placement.workspace.calling():
         renewal = session.renew(placement)
     if renewal.missing:
-        raise NoSuchChoice("; ".join(renewal.missing))
+        raise NoSuchChoice(sentence("Not offered: %(choices)s", choices=renewal.missing))
     step = transitions.to_review(placement, renewal)
     return _end(claim, step) if step else _place(claim, renewal.columns)
 
@@ -175,9 +175,15 @@ def is_on_platform(property_: Property | None) -> bool:
         return True
     if property_.due_at is None and property_.problem:
         path = sorted(property_.blocked)[0]
-        text = property_.problems_at(path)[0]
-        reason = f"{label(path)}: {text}" if path else explain(text).sentence
-        raise NoSuchChoice(f"{property_} is not on the platform: {reason}")
+        text = meaning(property_.problems_at(path)[0])
+        reason = sentence("%(name)s: %(text)s", name=label(path), text=text) if path else text
+        raise NoSuchChoice(
+            sentence(
+                "%(property)s is not on the platform: %(reason)s",
+                property=str(property_),
+                reason=reason,
+            )
+        )
     return False
 
 

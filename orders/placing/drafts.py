@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.utils import translation
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError, problem_of
-from crm_sync.text import capitalized
+from crm_sync.sentence import sentence
 from orders.models import Placement, PlatformUser
 from orders.models import PlacementState as State
 from orders.models.placement import OPEN_STATES
@@ -134,11 +132,6 @@ def load(placement: Placement, *, now: datetime) -> None:
 
     Without a user, or before the property is on the platform, there is nothing to read.
     """
-    with translation.override(settings.LANGUAGE_CODE):  # `problem` is in the program's language
-        _load(placement, now=now)
-
-
-def _load(placement: Placement, *, now: datetime) -> None:
     try:
         if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
             _save(placement, problem="")
@@ -147,9 +140,10 @@ def _load(placement: Placement, *, now: datetime) -> None:
     except (NoSuchChoice, SyncError) as error:
         _save(placement, problem=problem_of(error))
         return
-    missing = "; ".join(renewal.missing)
-    text = f"{capitalized(missing)}. It was left out: choose again." if missing else ""
-    _save(placement, problem=text, **renewal.columns)
+    left_out = sentence(
+        "Not offered, and left out: %(choices)s. Choose again.", choices=renewal.missing
+    )
+    _save(placement, problem=left_out if renewal.missing else "", **renewal.columns)
 
 
 def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
-from crm_sync.sentence import sentence
+from crm_sync.sentence import Sentence, Value, sentence
 from crm_sync.text import clean, plain
 from orders.mirror.platform_reading import key
 from orders.models import Placement
@@ -34,7 +34,7 @@ class Renewal:
 
     Attributes:
         columns: of the placement: its session, the offer, and the choices found in it.
-        missing: in words, each choice that is not offered and therefore left out.
+        missing: the name of each choice that is not offered and therefore left out.
     """
 
     columns: dict[str, Any]
@@ -101,12 +101,7 @@ def open_session(placement: Placement) -> dict[str, Any]:
         session = _reader(placement.workspace).open_session(session_body(placement)).cleaned
     except NotFoundError as error:
         user_list.ask(placement.workspace_id, timezone.now())  # the user that we know may be gone
-        hint = "push it first" if placement.real_estate_property_id else "import and push it first"
-        reference, user = placement.object_reference_id, placement.user_reference_id
-        raise NoSuchChoice(
-            f"no property {reference!r} on the platform: {hint};"
-            f" or no user {user or placement.user_platform_id!r} any more ({error})"
-        ) from error
+        raise NoSuchChoice(_neither(placement, error)) from error
     if not isinstance(session, dict) or not (session_id := key(session, "id")):
         raise TransientError(
             sentence("POST /v1/sessions answered without a session"), unclear=False
@@ -117,6 +112,26 @@ def open_session(placement: Placement) -> dict[str, Any]:
         or placement.property_platform_id,
         "user_platform_id": placement.user_platform_id or key(session, "userId"),
     }
+
+
+def _neither(placement: Placement, error: NotFoundError) -> Sentence:
+    """Return that the platform does not know the property, or does not know the user."""
+    named: dict[str, Value] = {
+        "property": repr(placement.object_reference_id),
+        "user": repr(placement.user_reference_id or placement.user_platform_id),
+        "error": str(error),
+    }
+    if placement.real_estate_property_id:
+        return sentence(
+            "no property %(property)s on the platform: push it first; or no user %(user)s any more"
+            " (%(error)s)",
+            **named,
+        )
+    return sentence(
+        "no property %(property)s on the platform: import and push it first; or no user %(user)s"
+        " any more (%(error)s)",
+        **named,
+    )
 
 
 def offered_products(workspace: Workspace, session_id: str) -> list[Document]:

@@ -15,7 +15,12 @@ from crm_sync.text import plain
 from orders.models import Placement
 from orders.placing.failures import NoSuchChoice
 
-PARTS = ("billing", "organization", "delivery")  # the parts of the instructions (A32)
+# The parts of the instructions (A32), as pages name them.
+PARTS: dict[str, Sentence] = {
+    "billing": sentence("Billing"),
+    "organization": sentence("Organization"),
+    "delivery": sentence("Delivery"),
+}
 
 NO_PRICE = _("price unknown")  # "no price" would read as free
 
@@ -85,7 +90,7 @@ def kept_products(
     """Find chosen products in a session, by id, else by the value that only one product has.
 
     Returns:
-        the products as the session lists them, in the same order and quantity, and a text for each
+        the products as the session lists them, in the same order and quantity, and the name of each
         product that it does not offer.
     """
     kept: dict[str, Document] = {}
@@ -93,7 +98,7 @@ def kept_products(
     for product in chosen:
         found = _same(product, offered)
         if found is None:
-            missing.append(f"{name_of(product)} is not offered")
+            missing.append(name_of(product))
         else:
             one = kept.setdefault(plain(found["id"]), found | {"quantity": 0})
             one["quantity"] += product["quantity"]
@@ -115,16 +120,17 @@ def kept_instructions(
     """Find chosen instructions among options, by id, else by the label that they had before.
 
     Returns:
-        an id for each part, and a text for each option that is gone. If no option was chosen, or it
-        is gone, the id is that of the first option.
+        an id for each part, and the name of each option that is gone. If no option was chosen, or
+        it is gone, the id is that of the first option.
     """
-    kept, missing = {}, []
-    for part in PARTS:
+    kept: dict[str, str] = {}
+    missing: list[str] = []
+    for part, title in PARTS.items():
         there, wanted = labels(options.get(part)), chosen.get(part)
         label = labels(before.get(part)).get(wanted or "")
         same = [key for key, name in there.items() if key == wanted or (label and name == label)]
         if wanted is not None and not same:
-            missing.append(f"the {part} {label or wanted!r} is not offered")
+            missing.append(sentence("%(name)s: %(text)s", name=title, text=label or wanted))
         if there:
             kept[part] = wanted if wanted in there else next(iter(same or there))
     return kept, missing

@@ -14,6 +14,7 @@ from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
+from crm_sync.sentence import said
 from crm_sync.translated import Text, ago, number, said_of
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
@@ -200,6 +201,6 @@ def _messages(row: Property) -> list[str]:
     """Return what waits at a property; fields that wait for the same share one sentence."""
     fields: dict[str, list[str]] = {}
     for __, path, problem in row.problems:
-        names = fields.setdefault(str(problem) if path else explain(problem).sentence, [])
+        names = fields.setdefault(said(problem) if path else explain(problem).sentence, [])
         names.extend([label(path)] if path else [])
     return [said_of(", ".join(names), text) if names else text for text, names in fields.items()]

@@ -58,10 +58,10 @@ def rooms_in_words(value: object) -> str:
 
 def problem_in_words(kind: str, problem: Problem) -> str:
     """Return why a field waits for a person; the platform's own words are marked as such."""
-    said = explain(problem)
-    if said.details or kind != ProblemKind.REFUSED:
-        return str(said)
-    return gettext("The platform refused it: %(words)s") % {"words": problem}
+    found = explain(problem)
+    if found.details or kind != ProblemKind.REFUSED:
+        return str(found)
+    return gettext("The platform refused it: %(words)s") % {"words": found.sentence}
 
 
 def _joined(members: list[Member]) -> str:

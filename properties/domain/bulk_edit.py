@@ -14,8 +14,9 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
-from django.utils.translation import override
 
+from crm_sync.sentence import Sentence, said, sentence
+from crm_sync.translated import said_of
 from properties import merge
 from properties.catalog import FieldFault, equal, last_label, leaf_of
 from properties.domain import owners
@@ -75,7 +76,7 @@ def plan(batch: Batch, wanted: Wanted, *, entered: Leaves, now: datetime) -> boo
     Returns:
         False if the batch was confirmed before; nothing was written.
     """
-    with transaction.atomic(), override("en"):  # what is stored is English
+    with transaction.atomic():
         # This locks the batch until the commit, so that nobody confirms half a plan.
         open_one = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
         if not open_one.update(wanted=entered, planned_at=now):
@@ -100,7 +101,7 @@ def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
             without_theirs(row, {leaf: value}, faults({leaf: value}, before))
             + owners.refused(row, {leaf: value}, ownership)
         ):
-            one.refused[leaf] = reasons(leaf, found)
+            one.refused[leaf] = _stored(found)
         else:
             one.planned[leaf] = [old, value]
     return one
@@ -109,9 +110,29 @@ def _planned(batch: Batch, row: Property, wanted: Wanted) -> BatchEdit:
 def reasons(leaf: str, found: list[FieldFault]) -> str:
     """Return the messages of the faults of a leaf, for a place that names the leaf itself."""
     return "; ".join(
-        fault.message if fault.path == leaf else f"{last_label(fault.path)}: {fault.message}"
+        said(fault.message)
+        if fault.path in (leaf, "")
+        else said_of(last_label(fault.path), said(fault.message))
         for fault in found
     )
+
+
+def in_words(kept: Mapping[str, Any]) -> dict[str, str]:
+    """Return `refused` or `left` of a `BatchEdit` in the language of the reader."""
+    return {
+        # An older version stored the reasons as one text.
+        leaf: found if isinstance(found, str) else reasons(leaf, [*map(_fault, found)])
+        for leaf, found in kept.items()
+    }
+
+
+def _stored(found: list[FieldFault]) -> list[Any]:
+    return [[fault.path, Sentence(fault.message).stored] for fault in found]
+
+
+def _fault(stored: list[Any]) -> FieldFault:
+    path, message = stored
+    return FieldFault(path, Sentence.of(message))
 
 
 def start(batch: Batch, *, planned_at: str, actor: AbstractBaseUser, now: datetime) -> bool:
@@ -135,12 +156,12 @@ def set_rest(batch: Batch, *, now: datetime, until: float) -> None:
     Args:
         until: when to stop, by the monotonic clock. At least one property is edited.
     """
-    note = f"batch {batch.pk}: set for {batch.edits.count()}"
-    with override("en"):  # what is stored is English
-        for one in _each(batch.edits.filter(TO_SET)):
-            _Step(one, batch, note, now).write()
-            if time.monotonic() >= until:
-                return
+    count = batch.edits.count()
+    note = sentence("batch %(key)s: set for %(count)s", key=str(batch.pk), count=count)
+    for one in _each(batch.edits.filter(TO_SET)):
+        _Step(one, batch, note, now).write()
+        if time.monotonic() >= until:
+            return
 
 
 def _each(edits: QuerySet[BatchEdit]) -> Iterator[BatchEdit]:
@@ -161,13 +182,13 @@ class _Step:
 
     one: BatchEdit
     batch: Batch
-    note: str
+    note: Sentence
     now: datetime
 
     def write(self) -> None:
         """Give each leaf its new value, if it still has the one that the plan showed."""
         row, mine = self.one.real_estate_property, BatchEdit.objects.filter(pk=self.one.pk)
-        refused: dict[str, str] = {}
+        refused: dict[str, Any] = {}
         while True:
             changes, changed = self._compare(row, refused)
             try:
@@ -182,7 +203,7 @@ class _Step:
                 row.refresh_from_db()
                 refused |= _by_leaf(error.faults, changes)
 
-    def _compare(self, row: Property, refused: Mapping[str, str]) -> tuple[Leaves, dict[str, str]]:
+    def _compare(self, row: Property, refused: Mapping[str, Any]) -> tuple[Leaves, dict[str, Any]]:
         """Return the changes, and the reasons for the leaves that somebody else changed."""
         changes, changed = {}, {}
         current = merge.leaves(row.desired)
@@ -193,7 +214,8 @@ class _Step:
             if equal(leaf, there, expected):
                 changes[leaf] = new
             else:
-                changed[leaf] = f"{newer(row, leaf).who} changed it after the plan"
+                why = sentence("%(who)s changed it after the plan", who=newer(row, leaf).who)
+                changed[leaf] = _stored([FieldFault(leaf, why)])
         return changes, changed
 
     def _edit(self, row: Property, changes: Leaves) -> None:
@@ -206,10 +228,10 @@ class _Step:
             BatchEdit.objects.filter(pk=self.one.pk).update(revision=revision + 1)
 
 
-def _by_leaf(found: list[FieldFault], changes: Leaves) -> dict[str, str]:
+def _by_leaf(found: list[FieldFault], changes: Leaves) -> dict[str, Any]:
     """Return the reasons by leaf; a fault of no single leaf is one of all changes."""
     named = {leaf_of(fault.path) for fault in found} & changes.keys()
     return {
-        leaf: reasons(leaf, [one for one in found if not named or leaf_of(one.path) == leaf])
+        leaf: _stored([one for one in found if not named or leaf_of(one.path) == leaf])
         for leaf in named or changes
     }

@@ -13,10 +13,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.sentence import sentence
 from crm_sync.text import clean
 from crm_sync.work.doorbell import doorbell
 from properties import merge
@@ -163,11 +163,13 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
     said = {path: value for path, value in changes.items() if value is not None}
     surplus = within_limit({**before, **said})[1]
     if surplus and surplus > within_limit(before)[1]:
-        text = gettext(
+        text = sentence(
             "at most %(most)s names that the platform's model does not have are kept: leave out"
-            " %(count)s"
+            " %(count)s",
+            most=UNKNOWN_NAMES,
+            count=surplus,
         )
-        return [FieldFault("", text % {"most": UNKNOWN_NAMES, "count": surplus})]
+        return [FieldFault("", text)]
     found: list[FieldFault] = []
     for path, value in changes.items():
         is_cleaned_up = value is None and path in before

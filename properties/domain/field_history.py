@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import Workspace
-from crm_sync.translated import Text
+from crm_sync.sentence import sentence
 from properties import merge
 from properties.catalog import equal
 from properties.merge import Clash, Leaves, Owner
@@ -21,12 +20,8 @@ DECISIONS = {
     Workspace.ConflictPolicy.ASK: Conflict.Decision.OPEN,
 }
 PUT_BACKS, FIGHT = 3, timedelta(days=1)  # after so many a person is asked
-SOMEBODY = _("Somebody")
-_PROGRAMS: dict[Origin, Text] = {
-    Origin.FEED: _("A feed"),
-    Origin.MISSING: _("A feed"),
-    Origin.PLATFORM: _("The platform"),
-}
+SOMEBODY, FEED = sentence("Somebody"), sentence("A feed")
+_PROGRAMS = {Origin.FEED: FEED, Origin.MISSING: FEED, Origin.PLATFORM: sentence("The platform")}
 
 
 def record(
@@ -117,7 +112,7 @@ def close_conflicts(
 class Newer:
     """Who changed a leaf last, and when; the time is None if it is not known."""
 
-    who: Text = SOMEBODY
+    who: str = SOMEBODY
     at: datetime | None = None
 
 

@@ -326,7 +326,7 @@ class PropertyForm(forms.Form):
         self.questions.append(question)
         text = gettext(
             "%(who)s changed this while the page was open. Choose above which value is saved."
-        ) % {"who": newer(self.instance, question.leaf).who}
+        ) % {"who": said(newer(self.instance, question.leaf).who)}
         name = question.leaf if question.leaf in self.fields else touched
         self.add_error(name, text if name else said_of(label(question.leaf), text))
 

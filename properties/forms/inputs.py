@@ -107,7 +107,7 @@ class Input(forms.Field):
         try:
             return input_values.read(self.row, value, self.zone, self.unit)
         except Unreadable as error:
-            raise ValidationError(capitalized(said(error.why))) from None
+            raise ValidationError(capitalized(said(error))) from None
 
     def _ordered(self, chosen: list[str]) -> list[Any] | None:
         """Keep the order of the stored values (the main category is first)."""

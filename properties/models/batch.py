@@ -49,9 +49,10 @@ class BatchEdit(models.Model):
     Attributes:
         planned: leaf to [value that the plan showed, new value].
         same: the leaves that had the new value already.
-        refused: leaf to the reason why the new value is not valid here.
+        refused: leaf to the reasons why the new value is not valid here: the path and the sentence
+            (`Sentence.stored`) of each fault. `bulk_edit.in_words` words them.
         revision: that of the edit; 0 if nothing was written, null before it is done.
-        left: leaf to the reason why a planned change was not made.
+        left: leaf to the reasons why a planned change was not made, as in `refused`.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="edits")

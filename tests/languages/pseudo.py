@@ -1,6 +1,7 @@
 """A language in which every translated text stands in brackets and is a third longer.
 
-What a page shows without brackets is not translated, or is put together from parts.
+What a page shows without brackets is not translated, or is put together from parts. The values in
+a translated text stand in brackets of their own, so that an English one is found too.
 """
 
 import re
@@ -25,7 +26,11 @@ NAMES = (
     *("kg", "kWh", "/v1/sessions", "/v1/orders"),
 )
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
+_EDGE = r"(?:(?<!\w)|(?!\w))"  # not in the middle of a word
 _BRACKETED = re.compile(r"⟦[^⟦⟧]*[⟧…]")  # a long text may end with an ellipsis
+_VALUE = re.compile(r"⟨([^⟨⟩]*)[⟩…]")
+# Not the address of a link.
+_PLACEHOLDER = re.compile(r"(%\(\w+\)s)(?![^<]*>)")
 
 
 def catalogues(folder: Path) -> Path:
@@ -67,12 +72,18 @@ def _each(text: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 def longer(text: str) -> str:
-    """Return a text in brackets and a third longer, with its placeholders."""
-    return f"⟦{text}{(' ' + '~' * 7) * (len(text) // 24)}{'~' * (len(text) % 24 // 3)}⟧"
+    """Return a text in brackets and a third longer, each value in small brackets of its own."""
+    marked = _PLACEHOLDER.sub(r"⟨\1⟩", text)
+    return f"⟦{marked}{(' ' + '~' * 7) * (len(text) // 24)}{'~' * (len(text) % 24 // 3)}⟧"
+
+
+def _values(bracketed: re.Match[str]) -> str:
+    """Return the values within a translated text, a line each."""
+    return "\n".join(_VALUE.findall(bracketed[0]))
 
 
 def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
-    """Return what the page shows that is in no brackets, apart from data of people.
+    """Return what the page shows that is in no brackets, or is a value in them.
 
     Args:
         own: texts that are data, such as names of accounts and of products.
@@ -90,8 +101,8 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     # A translated text may have parts with tags of their own, so all is one text with a line each.
     rest, inner = "", "\n".join(" ".join(text.split()) for text in texts)
     while rest != inner:  # a translated text may stand in another
-        rest, inner = inner, _BRACKETED.sub("", inner)
-    for name in own:
-        rest = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", rest)
+        rest, inner = inner, _BRACKETED.sub(_values, inner)
+    for name in sorted(own, key=len, reverse=True):  # one may be the beginning of another
+        rest = re.sub(rf"{_EDGE}{re.escape(name)}{_EDGE}", "", rest)
     found = [line.strip() for line in rest.split("\n") if _WORD.search(line)]
     return list(dict.fromkeys(found))

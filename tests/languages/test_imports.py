@@ -291,7 +291,7 @@ def test_each_text_in_the_file_of_refused_records_is_translated(reader, imports)
     row = next(one for one in imports if one.state == State.PARTLY)
     first, *_, last = reader.get(f"{IMPORTS}{row.pk}/refused.csv").content.decode().splitlines()
     assert first.count("⟦") == 3
-    assert last.startswith("⟦and 1232 more")
+    assert last.startswith("⟦and ⟨1232⟩ more")
 
 
 def test_a_large_request_of_somebody_unknown_is_refused_in_the_language_of_the_browser(
@@ -350,7 +350,7 @@ def typed(whose: Sender, /, **more: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("more", WRONG)
 def test_each_text_of_a_source_that_cannot_be_is_translated(reader, sender, more):
-    own = (*OWN, *filter(None, more.values()), "(gopher", "Host")
+    own = (*OWN, *filter(None, more.values()), "(gopher", "Host", "https, http, sftp, ftps, ftp")
     response = reader.post(f"{SOURCES}add/", typed(sender, **more))
     assert response.status_code == 200
     assert not Source.objects.exists()

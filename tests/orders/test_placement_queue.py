@@ -349,7 +349,7 @@ def test_a_product_that_is_not_offered_any_more_is_named_and_nothing_is_sent(
     wire.answers["/instructions"] = OTHER_IDS
     assert drain(workspace) == {"not possible": 1}
     assert (state(ready), sent(box)) == (State.FAILED, 0)
-    assert ready.problem == "FLOOR_PLAN is not offered"
+    assert ready.problem == "Not offered: FLOOR_PLAN"
 
 
 def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(

@@ -435,7 +435,7 @@ def test_last_time_leaves_out_what_is_not_offered_any_more(workspace, home, agen
     left = {"id": "13", "product": "FLOOR_PLAN", "price": {"amount": "89", "currency": "EUR"}}
     wire.answers["/products"] = ("200 OK", json.dumps({"products": [left]}).encode())
     agent.last_time(choose)
-    assert "GROUND_PHOTO is not offered. It was left out: choose again." in agent.text(choose)
+    assert "Not offered, and left out: GROUND_PHOTO. Choose again." in agent.text(choose)
     assert "Sum 89.00 EUR" in agent.text(choose)
 
 

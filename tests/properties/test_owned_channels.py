@@ -125,7 +125,7 @@ def test_the_plan_of_many_names_the_refused_field_and_sets_the_others(main, owne
     entered = {"title": "House", "prices.rent.gross": 1600}
     bulk_edit.plan(batch, wanted(entered), entered=entered, now=now())
     one = batch.edits.get()
-    assert (one.refused, one.planned) == (
+    assert (bulk_edit.in_words(one.refused), one.planned) == (
         {"prices.rent": REASON},
         {"title": ["Flat", "House"]},
     )

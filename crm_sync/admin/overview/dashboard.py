@@ -29,6 +29,7 @@ from crm_sync.observing import health
 from crm_sync.platform import clock
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
+from crm_sync.sentence import said
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.translated import number, said_of
 
@@ -237,7 +238,9 @@ def _stuck_events(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             state_badge(received_event),
-            shortened(said_of(received_event.kind or _("Callback"), told(received_event)), 140),
+            shortened(
+                said_of(received_event.kind or _("Callback"), said(told(received_event))), 140
+            ),
             received_event.workspace.slug,
             moment(received_event.received_at, now),
             page_of(received_event),

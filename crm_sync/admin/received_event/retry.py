@@ -24,7 +24,7 @@ from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.replay import Preview, Replayed, preview, replay
 from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
 
 MOST = 100  # groups on the page, the largest first
@@ -109,7 +109,7 @@ def _groups(rows: QuerySet[ReceivedEvent]) -> list[dict[str, Any]]:
             "badge": named_badge(one["state"]),
             "first": moment(one["first"], now),
             "last": moment(one["last"], now),
-            "text": examples.get(one["example"], ""),
+            "text": said(examples.get(one["example"], "")),
             "page": page_at("crm_sync.receivedevent", one["example"]),
             "why": worded(one["problem_kind"], one["cause"]),
             "list": _listed(one["problem_kind"], one["cause"]),

@@ -201,7 +201,7 @@ def _test(request: HttpRequest, workspace_id: int) -> None:
         with workspace.calling(deadline=DEADLINE, by_hand=True) as client:
             next(client.users(size=1), None)
     except SecretUnreadable as error:
-        messages.error(request, said(str(error)))
+        messages.error(request, said(error))
     except SyncError as error:
         messages.error(request, explain(error).sentence)
     else:

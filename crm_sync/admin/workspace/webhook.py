@@ -200,7 +200,7 @@ def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
         except SyncError as error:
             messages.error(request, format_html("{}: {}", slug, problem_cell(error)))
         except REFUSED as error:
-            messages.error(request, said_of(slug, error))
+            messages.error(request, said_of(slug, said(error)))
         else:
             _note(request, [workspace_id], sentence("Webhook: repaired."))
             text = _("%(workspace)s: the webhook is set as it should be.")
@@ -273,7 +273,7 @@ def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     try:
         steps = probe.probe(Workspace.objects.get(pk=workspace_id))
     except SecretUnreadable as error:
-        messages.error(request, said(str(error)))
+        messages.error(request, said(error))
         return {}
     marks = {True: badge(_("As it must be"), "good"), False: badge(_("Not so"), "danger")}
     return {
@@ -296,7 +296,7 @@ def _call(
         with workspace.calling():
             return _limited(workspace, call, now)
     except (NotNow, *REFUSED) as error:
-        messages.error(request, str(error))
+        messages.error(request, said(error))
     except NotFoundError:
         messages.error(request, _("The platform has no webhook configured: configure it."))
     except SyncError as error:

@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import (
     UnfoldAdminIntegerFieldWidget,
@@ -14,8 +13,8 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.sentence import said
 from crm_sync.text import capitalized
-from crm_sync.translated import Text
 from orders.admin.cells import worded
 from orders.admin.user_field import user_field
 from orders.models import Placement, PlatformUser
@@ -26,11 +25,6 @@ from orders.placing.session_offer import NO_PRICE, PARTS, Document, labels, pric
 
 MOST_OF_ONE = 100
 QUANTITY = "quantity-"
-PART_NAMES: dict[str, Text] = {
-    "billing": _("Billing"),
-    "organization": _("Organization"),
-    "delivery": _("Delivery"),
-}
 
 
 class ChoiceForm(forms.Form):
@@ -69,7 +63,7 @@ class ChoiceForm(forms.Form):
         options = labels(placement.options.get(part))
         if options:
             self.fields[part] = forms.ChoiceField(
-                label=PART_NAMES[part],
+                label=PARTS[part].said(),
                 choices=[(key, label or key) for key, label in options.items()],
                 initial=placement.instructions.get(part),
                 widget=UnfoldAdminSelectWidget,
@@ -80,7 +74,7 @@ class ChoiceForm(forms.Form):
         try:
             return find_user(self.placement.workspace, self.cleaned_data["user"])
         except NoSuchChoice as error:
-            raise ValidationError(capitalized(str(error))) from error
+            raise ValidationError(capitalized(said(error))) from error
         except SyncError as error:
             unread = gettext("The users of the platform cannot be read now.")
             text = f"{unread} {explain(error, is_repeated=False)}"

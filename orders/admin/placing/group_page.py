@@ -21,7 +21,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyAction
 from crm_sync.security.access import within
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 from crm_sync.text import capitalized, whole
 from crm_sync.translated import Text, number
 from orders.admin.cells import ordered, placement_badge, who_fact
@@ -53,7 +53,7 @@ def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     try:
         lead = selection.begin(properties, account=account, now=now)
     except NoSuchChoice as error:
-        messages.warning(request, f"{capitalized(str(error))}.")
+        messages.warning(request, f"{capitalized(said(error))}.")
         return HttpResponseRedirect(request.get_full_path())
     drafts.load(lead, now=now)
     return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))

@@ -23,7 +23,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
-from crm_sync.sentence import sentence
+from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
 from orders.admin.cells import ordered, placement_badge, who_lines
 from orders.admin.order_filters import OrderedByFilter
@@ -147,7 +147,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
             is_settled = settlement.decide(placement, order_id=order_id, now=timezone.now())
         except NoSuchChoice as error:
             text = gettext("Nothing was settled: %(reason)s.")
-            messages.error(request, text % {"reason": error})
+            messages.error(request, text % {"reason": said(error)})
         except SyncError as error:
             text = gettext("Order %(order)s could not be looked up, so nothing was settled.")
             why = explain(error, is_repeated=False)

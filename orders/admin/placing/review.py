@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from crm_sync.admin.ui.cells import link, page_of
 from orders.admin.cells import who_fact, worded
-from orders.admin.placing.choice_form import PART_NAMES, product_name
+from orders.admin.placing.choice_form import product_name
 from orders.models import Placement
 from orders.placing.duplicates import AlreadyOrdered, already_ordered
 from orders.placing.session_offer import (
@@ -72,7 +72,7 @@ def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:
     chosen = placement.instructions
     return [
         (
-            str(PART_NAMES[part]),
+            PARTS[part].said(),
             labels(placement.options.get(part)).get(chosen[part]) or chosen[part],
         )
         for part in PARTS

@@ -176,7 +176,7 @@ def _planned(one: BatchEdit) -> dict[str, Any]:
             for leaf, (old, new) in one.planned.items()
         ],
         "same": [label(leaf) for leaf in one.same],
-        "refused": [(label(leaf), reason) for leaf, reason in one.refused.items()],
+        "refused": [(label(leaf), why) for leaf, why in bulk_edit.in_words(one.refused).items()],
     }
 
 
@@ -186,6 +186,6 @@ def _reasons(one: BatchEdit) -> dict[str, Any]:
         "reasons": [
             (what, label(leaf), reason)
             for what, reasons in found
-            for leaf, reason in reasons.items()
+            for leaf, reason in bulk_edit.in_words(reasons).items()
         ]
     }

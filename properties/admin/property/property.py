@@ -26,6 +26,7 @@ from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
+from crm_sync.sentence import said
 from crm_sync.translated import number, said_of
 from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
@@ -194,7 +195,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             more = {"names": name, "count": number(len(paths) - 1)}
             name = gettext("%(names)s and %(count)s more") % more
         text = row.problems_at(paths[0])[0]
-        return shortened(said_of(name, text if paths[0] else explain(text).sentence), 70)
+        return shortened(said_of(name, said(text) if paths[0] else explain(text).sentence), 70)
 
     pushed = moment_column(_("Last sent"), "pushed_at")
 

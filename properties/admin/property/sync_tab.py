@@ -9,6 +9,7 @@ from django.utils.translation import gettext, pgettext
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
 from crm_sync.platform.errors import Problem
+from crm_sync.sentence import said
 from crm_sync.templatetags.problems import problem_cell
 from properties import merge
 from properties.admin.property.change_history import Entry, entries
@@ -110,7 +111,7 @@ def _differences(row: Property, to_send: set[str], ownership: Ownership) -> list
             "ours": worded(path, ours.get(path)),
             "confirmed": worded(path, theirs.get(path)),
             "state": _leaf_state(row, path, ours.get(path), ownership, is_sent=path in to_send),
-            "reason": "; ".join(map(str, row.problems_at(path)))
+            "reason": "; ".join(map(said, row.problems_at(path)))
             or ownership.note(path, theirs.get(path)),
         }
         found.append(difference)

@@ -147,7 +147,7 @@ def test_an_order_for_a_property_that_is_new_is_placed_after_its_push(
     drain_all()
     assert erp.get(f"/placements/{begun.json()['id']}")["state"] == "PLACED"
     failed = erp.get(f"/placements/{never['id']}")
-    assert (failed["state"], failed["problem"]) == ("FAILED", "CASTLE is not offered")
+    assert (failed["state"], failed["problem"]) == ("FAILED", "Not offered: CASTLE")
     (body,) = (body for method, path, body, _ in box.calls if (method, path) == POSTED)
     assert body["products"] == [{"id": "13", "quantity": 2}, {"id": "11", "quantity": 1}]
 
