@@ -293,7 +293,7 @@ SESSION_COOKIE_AGE = 8 * 3600
 SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
 # What commands, workers and programs read stays English; pages are in the language of the reader.
 LANGUAGE_CODE = "en"
-# A language is offered once every text is translated (decision 29). Until then there is only one.
+# Those in which no text is missing (decision 29, docs/languages.md).
 LANGUAGES = [
     ("en", "English"),
     ("de", "Deutsch"),
