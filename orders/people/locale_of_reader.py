@@ -24,7 +24,10 @@ def for_the_reader(respond: Respond) -> Respond:
     def answer(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
             mine = settings_of(request.user)
-            language = language_of(mine) or get_language_from_request(request)
+            own, browsers = language_of(mine), get_language_from_request(request)
+            # The account on the platform is in "de"; the browser knows that of Switzerland.
+            is_finer = not mine.language and browsers.startswith(f"{own}-")
+            language = browsers if own is None or is_finer else own
             with timezone.override(mine.zone), translation.override(language):
                 request.LANGUAGE_CODE = language  # as Django does
                 return respond(request)

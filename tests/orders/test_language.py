@@ -20,13 +20,6 @@ from tests.orders.test_notices import agent as mailed
 from tests.orders.test_notices import cancelled, drain
 from tests.orders.test_person_settings import MINE, person_of
 
-FOUR = [("en", "English"), ("de", "Deutsch"), ("de-ch", "Deutsch (Schweiz)"), ("fr", "Français")]
-
-
-@pytest.fixture(autouse=True)
-def four_languages(settings) -> None:
-    settings.LANGUAGES = FOUR
-
 
 @pytest.fixture
 def agent(db) -> Client:
@@ -57,6 +50,13 @@ def test_a_page_is_in_the_language_of_the_browser_if_nobody_knows_better(agent):
 def test_the_account_on_the_platform_goes_before_the_browser(agent, workspace):
     tied(agent, workspace, "DE")
     assert language_of_page(agent, browser="fr") == "de"
+
+
+def test_the_browser_says_in_which_country_the_language_of_the_account_is_read(agent, workspace):
+    tied(agent, workspace, "de")
+    assert language_of_page(agent, browser="de-CH") == "de-ch"
+    PersonSettings.objects.update_or_create(person=person_of(agent), defaults={"language": "de"})
+    assert language_of_page(agent, browser="de-CH") == "de"
 
 
 def test_a_language_that_is_not_offered_or_of_a_user_who_is_gone_does_not_count(agent, workspace):
