@@ -1,4 +1,4 @@
-"""The pictures of README and docs/using.md: `DOCS_IMAGES=docs/images` writes them anew."""
+"""The pictures of README and the guides of agents: `DOCS_IMAGES=docs/images` writes them anew."""
 
 import os
 from datetime import datetime, time, timedelta
@@ -16,6 +16,7 @@ from tests.browser.test_admin import stock  # noqa: F401
 from tests.crm_sync.admin_pages import let_processes_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PLACES = {"en": "", "de": "de", "fr": "fr"}  # in which folder those of a language are
 PHOTOGRAPHER = {"name": "Ann Lee", "phone": "+41 31 555 01 01"}
 
 
@@ -54,12 +55,15 @@ def day(stock, box, drain_all) -> None:  # noqa: F811
         drain_all()
 
 
-def test_the_pictures_of_the_documents(visit, day, tmp_path):
-    folder = Path(os.environ.get("DOCS_IMAGES", tmp_path))
+@pytest.mark.parametrize("language", PLACES)
+def test_the_pictures_of_the_documents(visit, day, tmp_path, language):
+    folder = Path(os.environ.get("DOCS_IMAGES", tmp_path)) / PLACES[language]
     window = visit()
     page = window.log_in()
     me, home = User.objects.get(), Property.objects.get(object_reference_id="MH-1002")
-    PersonSettings.objects.create(person=me, only_mine=False, seen_until=timezone.now())
+    PersonSettings.objects.create(
+        person=me, only_mine=False, language=language, seen_until=timezone.now()
+    )
     Placement.objects.create(
         workspace=home.workspace,
         created_by=me,
@@ -77,6 +81,7 @@ def test_the_pictures_of_the_documents(visit, day, tmp_path):
         page.set_viewport_size({"width": 1400, "height": height})
         page.goto(address)
         page.wait_for_load_state("networkidle")
+        assert page.get_attribute("html", "lang") == language
         page.screenshot(path=folder / f"{name}.png")
     assert (window.errors, window.foreign) == ([], [])
     assert {one.stem for one in folder.glob("*.png")} >= {"overview", "properties", "calendar"}
