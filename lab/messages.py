@@ -222,7 +222,8 @@ def written(catalogue: Catalog) -> dict[str, bytes]:
     write_po(po, catalogue, width=100, include_lineno=False, sort_output=True)
     of_scripts = Catalog(locale=catalogue.locale, charset="utf-8")
     for text in SCRIPTS:
-        of_scripts.add(text, catalogue[text].string)
+        if known := catalogue.get(text):
+            of_scripts.add(text, known.string)
     return {".po": po.getvalue(), ".mo": _compiled(catalogue), "js.mo": _compiled(of_scripts)}
 
 

@@ -18,6 +18,7 @@ from playwright.sync_api import Page
 from crm_sync.models import Hold
 from orders.models import Assignment, ChangeRequest, Placement, PlatformUser
 from orders.platform_users import user_list
+from properties.catalog import label
 from properties.domain.editing import create, edit
 from properties.models import Batch, Change, Property
 from tests.browser.test_admin import stock
@@ -67,6 +68,10 @@ class Hand:
         with override(self.language):
             said = pgettext(context, text) if context else gettext(text)
         return said % values if values else said
+
+    def field(self, path: str) -> str:
+        with override(self.language):
+            return label(path)
 
     def counted(self, texts: tuple[str, str], count: int, **values: object) -> str:
         with override(self.language):
@@ -133,7 +138,7 @@ def hand(request, visit, box, stock, drain_all) -> Iterator[Hand]:
 
 
 def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all):
-    page, title = hand.page, hand.words("Title", context="field")
+    page, title = hand.page, hand.field("title")
     with hand.task(clicks=2):  # find
         hand.find("MH-1002")
     row = Property.objects.get(object_reference_id="MH-1002")
@@ -248,7 +253,7 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
     with hand.task(clicks=5):  # place from an empty form
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1002')")
-        hand.press("Order…")
+        page.get_by_text(hand.words("Order…"), exact=True).first.click()
         page.fill("[name=quantity-11]", "1")
         hand.press_button("Review")
         hand.press_button("Place this order for %(cost)s", cost=cost)
@@ -257,7 +262,7 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
     with hand.task(clicks=5):  # place as last time; Enter reviews it
         hand.go("Properties")
         page.click("#result_list a:has-text('MH-1001')")
-        hand.press("Order…")
+        page.get_by_text(hand.words("Order…"), exact=True).first.click()
         hand.press_button("As last time")
         page.wait_for_selector(f"[data-sum]:text-is('{cost}')")
         page.focus("[name=quantity-11]")
@@ -311,7 +316,7 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
 
 
 def test_a_conflict_is_decided(hand, box, drain_all):
-    page, title = hand.page, hand.words("Title", context="field")
+    page, title = hand.page, hand.field("title")
     row = disagree(box, drain_all)
     with hand.task(clicks=4):
         hand.go("Conflicts")

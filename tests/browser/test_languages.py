@@ -5,13 +5,12 @@ from collections.abc import Iterator
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.utils.translation import trans_real
 
 from lab.messages import PACKAGES
 from orders.models import PersonSettings
 from tests.browser.test_accessibility import violations
 from tests.browser.test_admin import every_page, stock  # noqa: F401 - a fixture
-from tests.languages.pseudo import CODE, NAMES, catalogues, longer, untranslated
+from tests.languages.pseudo import CODE, NAMES, catalogues, offered, untranslated
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # The tasks of the schedules, a mask of a password, and what select2 and cron_descriptor translate.
@@ -36,11 +35,8 @@ OVER = """document.documentElement.scrollWidth <= window.innerWidth ? [] :
 @pytest.fixture
 def pseudo(settings, tmp_path) -> Iterator[None]:
     """Offer the pseudo-language."""
-    settings.LOCALE_PATHS = [catalogues(tmp_path)]
-    settings.LANGUAGES = [("en", "English"), (CODE, longer("Pseudo"))]
-    trans_real._translations.clear()
-    yield
-    trans_real._translations.clear()
+    with offered(settings, catalogues(tmp_path)):
+        yield
 
 
 def speak(language: str) -> None:

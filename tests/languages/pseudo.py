@@ -5,7 +5,8 @@ a translated text stand in brackets of their own, so that an English one is foun
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from babel.messages import Catalog
@@ -15,6 +16,7 @@ from lxml import html
 
 from crm_sync.platform.events import REQUIRED
 from lab.messages import LANGUAGES, template
+from properties.feeds.table import table_names
 
 CODE = "io"  # a language for which Django has no formats and that nobody of ours reads
 # Data and names, which no language changes.
@@ -56,6 +58,22 @@ def _add_the_libraries(domain: str, made: Catalog) -> None:
             # Of a plural, a compiled catalogue has only the singular.
             known = text if plural is None else (text, text)
             made.add(known, _each(known), context=context or None)
+
+
+@contextmanager
+def offered(settings, folder: Path) -> Iterator[None]:
+    """Offer the language and no other one of ours; forget what was translated before and since."""
+    settings.LOCALE_PATHS = [folder]
+    settings.LANGUAGES = [("en", "English"), (CODE, longer("Pseudo"))]
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    trans_real._translations.clear()
+    for names in (table_names.title, table_names.choice, table_names._titles, table_names._values):
+        names.cache_clear()
 
 
 def _of_the_libraries(domain: str) -> set[str | tuple[str, int]]:

@@ -122,7 +122,7 @@ def test_why_a_record_is_refused_is_german_on_the_page_and_in_its_file(main, ger
     assert row.state == State.PARTLY
     assert cells(german, row)[0] == f"Objektreferenz: {ALIKE}"
     *_, refused = german.get(f"{IMPORTS}{row.pk}/refused.csv").content.decode().splitlines()
-    assert refused == f'line 2,a1,"objectReferenceId: {ALIKE}"'
+    assert refused == f'Zeile 2,a1,"objectReferenceId: {ALIKE}"'
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_mail_about_an_import_says_why_a_record_is_refused_in_the_language_of_
     look = Fetch(workspace=main, source=source, outcome="IMPORT", imported=row)
     with override("de"):
         mail = source_mail.written(look, ["a@b.test"])
-    assert f"- line 2, a1: objectReferenceId: {ALIKE}" in mail.body.splitlines()
+    assert f"- Zeile 2, a1: objectReferenceId: {ALIKE}" in mail.body.splitlines()
 
 
 # --- the file ---

@@ -169,8 +169,8 @@ def test_what_is_noted_of_matching_is_in_the_language_of_the_reader(main, german
     row = Property.objects.create(workspace=main, object_reference_id="R-1", none_there=True)
     address = f"/admin/properties/property/match/{main.pk}/"
     page = german.post(address, {"again": row.pk}, follow=True)
-    assert "Wieder verglichen: 1 Objekt." in shown(page)
-    assert "Wieder verglichen: 1 Objekt." in shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
+    assert "Erneut verglichen: 1 Objekt." in shown(page)
+    assert "Erneut verglichen: 1 Objekt." in shown(german.get(f"{WORKSPACES}{main.pk}/history/"))
 
 
 # --- owners ---

@@ -213,8 +213,10 @@ def test_a_column_of_another_language_counts_too(tmp_path):
     assert record.document == {REF: "R-1", "title": "Loft", "numberOfRooms": 4}
 
 
-def test_a_table_with_one_column_of_ours_is_a_table(tmp_path):
-    (record,) = items_of(tmp_path / "a.csv", "Riferimento dell'oggetto\nR-1\n")
+@pytest.mark.parametrize("apostrophe", ["'", "’"])  # noqa: RUF001 - people type both
+def test_a_table_with_one_column_of_ours_is_a_table(tmp_path, apostrophe):
+    text = f"Riferimento dell{apostrophe}oggetto\nR-1\n"
+    (record,) = items_of(tmp_path / "a.csv", text)
     assert isinstance(record, Record)
     assert record.document == {REF: "R-1"}
 

@@ -55,8 +55,8 @@ def language_of(titles: Collection[str]) -> str:
     """Return the language in which a header names the reference; "" if it does so in none."""
     if REFERENCE in titles:
         return ""
-    found = {one.casefold() for one in titles}
-    return next((one for one in LANGUAGES if title(REFERENCE, one).casefold() in found), "")
+    found = {_folded(one) for one in titles}
+    return next((one for one in LANGUAGES if _folded(title(REFERENCE, one)) in found), "")
 
 
 def column_of(name: str, language: str) -> Column | None:
@@ -69,7 +69,7 @@ def column_of(name: str, language: str) -> Column | None:
     found = column(name)
     if found or not language:
         return found
-    folded = name.casefold()
+    folded = _folded(name)
     ours = _titles().get(folded)
     if ours is None and (of_a_text := _OF_A_TEXT.fullmatch(folded)):
         before, code, after = of_a_text.groups()
@@ -79,17 +79,14 @@ def column_of(name: str, language: str) -> Column | None:
 
 def is_title(name: str, ours: str) -> bool:
     """Return whether a header is a name of this column in one of our languages."""
-    return name == ours or name.casefold() in {title(ours, one).casefold() for one in LANGUAGES}
+    return name == ours or _folded(name) in {_folded(title(ours, one)) for one in LANGUAGES}
 
 
 @cache
 def _titles() -> dict[str, str]:
-    """Return our columns by their headers in all languages, in lower case. A test holds them apart.
-
-    `casefold` also turns ß into ss, as in the German of Switzerland.
-    """
+    """Return our columns by their folded headers in all languages. A test holds them apart."""
     names = [*COLUMNS, *localized(_ANY)]
-    return {title(name, one).casefold(): name for one in LANGUAGES for name in names}
+    return {_folded(title(name, one)): name for one in LANGUAGES for name in names}
 
 
 def in_words(field: Field, value: Any, language: str) -> Any:
@@ -117,7 +114,7 @@ def _value(enum: tuple[str, ...], text: Any, language: str) -> Any:
     if text in enum or not isinstance(text, str):
         return text
     for languages in ((language,) if language else (), LANGUAGES):
-        found = {_values(enum, one).get(text.casefold()) for one in languages} - {None}
+        found = {_values(enum, one).get(_folded(text)) for one in languages} - {None}
         if len(found) == 1:
             return found.pop()
     return text
@@ -125,5 +122,10 @@ def _value(enum: tuple[str, ...], text: Any, language: str) -> Any:
 
 @cache
 def _values(enum: tuple[str, ...], language: str) -> dict[str, str]:
-    """Return the values of an enum by their names in a language, in lower case."""
-    return {choice(value, language).casefold(): value for value in enum}
+    """Return the values of an enum by their folded names in a language."""
+    return {_folded(choice(value, language)): value for value in enum}
+
+
+def _folded(name: str) -> str:
+    """Return a name in small letters with ss for ß, as in Switzerland, and a plain apostrophe."""
+    return name.casefold().replace("’", "'")  # noqa: RUF001 - it is written so
