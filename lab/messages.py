@@ -220,7 +220,8 @@ def written(catalogue: Catalog) -> dict[str, bytes]:
     catalogue.creation_date = catalogue.revision_date = SAME  # else each run would differ
     po = io.BytesIO()
     write_po(po, catalogue, width=100, include_lineno=False, sort_output=True)
-    of_scripts = Catalog(locale=catalogue.locale, charset="utf-8")
+    of_scripts = Catalog(catalogue.locale, charset="utf-8")
+    of_scripts.creation_date = of_scripts.revision_date = SAME
     for text in SCRIPTS:
         if known := catalogue.get(text):
             of_scripts.add(text, known.string)
