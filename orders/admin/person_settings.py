@@ -75,11 +75,8 @@ class PersonSettingsForm(ModelForm):
         usual = ("", _("As the installation (%(zone)s)") % {"zone": settings.TIME_ZONE})
         named = [(name, name) for name in time_zones()]
         self.fields["time_zone"].choices = [usual, *named]  # type: ignore[attr-defined]
-        if len(settings.LANGUAGES) == 1:
-            del self.fields["language"]
-        else:
-            if_none = ("", _("As my account on the platform, or my browser"))
-            self.fields["language"].choices = [if_none, *settings.LANGUAGES]  # type: ignore[attr-defined]
+        if_none = ("", _("As my account on the platform, or my browser"))
+        self.fields["language"].choices = [if_none, *settings.LANGUAGES]  # type: ignore[attr-defined]
 
     @property
     def mails(self) -> list[forms.BoundField]:
@@ -89,7 +86,7 @@ class PersonSettingsForm(ModelForm):
     @property
     def others(self) -> list[forms.BoundField]:
         """The inputs about the pages."""
-        return [self[name] for name in ("time_zone", "language") if name in self.fields]
+        return [self["time_zone"], self["language"]]
 
     def save_for(self, person: User) -> None:
         """Write the choices of a valid form."""

@@ -7,8 +7,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import get_language_from_request
 
-from orders.people.language_of_person import language_of
-from orders.people.preferences import settings_of
+from orders.people.language_of_person import reader
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
@@ -17,14 +16,13 @@ def for_the_reader(respond: Respond) -> Respond:
     """Make the reader's zone and language the current ones while a page is made; a middleware.
 
     Who is not logged in reads the pages of the admin in the language of the browser. What a program
-    reads does not change. One query if somebody is logged in, and a second if they chose no
-    language and several are offered.
+    reads does not change. One query if somebody is logged in.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
-            mine = settings_of(request.user)
-            own, browsers = language_of(mine), get_language_from_request(request)
+            mine, own = reader(request.user)
+            browsers = get_language_from_request(request)
             # The account on the platform is in "de"; the browser knows that of Switzerland.
             is_finer = not mine.language and browsers.startswith(f"{own}-")
             language = browsers if own is None or is_finer else own

@@ -80,15 +80,6 @@ def test_a_language_that_is_no_choice_is_refused(agent):
     assert not PersonSettings.objects.exists()
 
 
-def test_with_one_language_there_is_no_question_and_a_stored_choice_stays(agent, settings):
-    settings.LANGUAGES = [("en", "English")]
-    PersonSettings.objects.create(person=person_of(agent), language="fr")
-    assert 'name="language"' not in agent.get(MINE).content.decode()
-    agent.post(MINE, {"only_mine": "mine", "time_zone": ""})
-    assert PersonSettings.objects.get().language == "fr"
-    assert language_of_page(agent, browser="fr") == "en"
-
-
 def test_the_page_of_the_login_is_in_the_language_of_the_browser(client, db):
     assert language_of_page(client, "/admin/login/", browser="fr") == "fr"
 
