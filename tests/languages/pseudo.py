@@ -31,6 +31,7 @@ _WORD = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _EDGE = r"(?:(?<!\w)|(?!\w))"  # not in the middle of a word
 _BRACKETED = re.compile(r"⟦[^⟦⟧]*[⟧…]")  # a long text may end with an ellipsis
 _VALUE = re.compile(r"⟨([^⟨⟩]*)[⟩…]")
+_CUT = re.compile(r"([\w./-]+)…")  # of a word, its beginning
 # Not the address of a link.
 _PLACEHOLDER = re.compile(r"(%\(\w+\)s)(?![^<]*>)")
 
@@ -96,8 +97,8 @@ def longer(text: str) -> str:
 
 
 def _values(bracketed: re.Match[str]) -> str:
-    """Return the values within a translated text, a line each."""
-    return "\n".join(_VALUE.findall(bracketed[0]))
+    """Return the values within a translated text, a line each; what is cut stays so."""
+    return "\n".join(_VALUE.findall(bracketed[0])) + "…" * bracketed[0].endswith("…")
 
 
 def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
@@ -120,6 +121,7 @@ def untranslated(page: str, own: Collection[str] = ()) -> list[str]:
     rest, inner = "", "\n".join(" ".join(text.split()) for text in texts)
     while rest != inner:  # a translated text may stand in another
         rest, inner = inner, _BRACKETED.sub(_values, inner)
+    rest = _CUT.sub(lambda cut: "" if any(one.startswith(cut[1]) for one in own) else cut[0], rest)
     for name in sorted(own, key=len, reverse=True):  # one may be the beginning of another
         rest = re.sub(rf"{_EDGE}{re.escape(name)}{_EDGE}", "", rest)
     found = [line.strip() for line in rest.split("\n") if _WORD.search(line)]
