@@ -115,6 +115,13 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise ImproperlyConfigured(f"{var} names no BACKEND. See .env.example.")
         return found
 
+    def texts(self, var: str, default: Mapping[str, str]) -> Mapping[str, str]:
+        """Return texts by name, from a JSON object."""
+        found: Mapping[str, str] = self.json(var, default=default)
+        if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+            raise ImproperlyConfigured(f"{var} is no JSON object of texts. See .env.example.")
+        return found
+
     def networks(self, var: str) -> list[str]:
         """Return a list of addresses, networks, and `unix` for a socket of this machine."""
         names: list[str] = [one.strip() for one in self.list(var, default=[])]

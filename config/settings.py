@@ -269,6 +269,7 @@ AUTHENTICATION_BACKENDS = [
     "crm_sync.security.login_limits.AddressLimit",
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
+    "crm_sync.security.provider_login.ProviderBackend",
 ]
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
@@ -287,6 +288,21 @@ AXES_SENSITIVE_PARAMETERS = [  # not stored with a failure
 # A code beside the password: for people who have an app, or for everybody (docs/accounts.md).
 ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional", "required"))
 OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # the name in the app
+# One login (docs/accounts.md#one-login): people log in with a provider of OpenID Connect, and two
+# claims say what they may do. Without an issuer there is none.
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="")
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", default="")
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID. See .env.example.")
+OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", default="groups")
+OIDC_WORKSPACES_CLAIM = env.str("OIDC_WORKSPACES_CLAIM", default="workspaces")
+# The groups here by the values of the claim. Without a group nobody gets in.
+OIDC_GROUPS = env.texts(
+    "OIDC_GROUPS", {name: name for name in ("Agents", "Operators", "Read-only")}
+)
+OIDC_ONLY = env.bool("OIDC_ONLY", default=False)  # then only superusers may use a password
+OIDC_INTERNAL_HOSTS: list[str] = env.list("OIDC_INTERNAL_HOSTS", default=[])  # (S13)
 # A session ends this many seconds after the login in any case, or after SESSION_IDLE seconds
 # without use (0: never).
 SESSION_COOKIE_AGE = 8 * 3600

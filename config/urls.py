@@ -6,10 +6,12 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from crm_sync.admin.accounts import provider_pages
 from crm_sync.admin.accounts.password_pages import ChoosePassword, forgotten
 from crm_sync.api.views import Nowhere
 from crm_sync.security import sessions
 from crm_sync.security.password_links import SET
+from crm_sync.security.provider import CALLBACK
 from orders.admin import palette
 
 handler400 = "crm_sync.api.error_answers.bad_request"
@@ -35,6 +37,8 @@ urlpatterns = [
     path("admin/session/", admin.site.admin_view(sessions.still_open), name=sessions.STILL_OPEN),
     path("admin/password/forgotten/", forgotten, name="forgotten_password"),
     path("admin/password/set/", ChoosePassword.as_view(), name=SET),
+    path("admin/login/provider/", provider_pages.start, name=provider_pages.START),
+    path("admin/login/provider/back/", provider_pages.callback, name=CALLBACK),
     path("admin/", admin.site.urls),
     path("api/v1/", include(API)),
     path("", include("crm_sync.urls")),

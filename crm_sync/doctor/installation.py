@@ -15,6 +15,7 @@ from crm_sync.hooks import Finding, Verdict
 from crm_sync.models import Heartbeat
 from crm_sync.observing.health import reports
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
+from crm_sync.security import provider
 from crm_sync.text import counted
 from crm_sync.work import heartbeat
 
@@ -49,6 +50,8 @@ def findings(now: datetime) -> Iterator[Finding]:
             yield from guarded(name, functools.partial(_of_tables, name, check))
         yield from guarded("workers and beat", lambda: _processes(now))
     yield _broker()
+    if provider.is_on():
+        yield _provider()
 
 
 def _settings(databases: list[str] | None) -> Iterator[Finding]:
@@ -182,3 +185,23 @@ def _broker() -> Finding:
         text = f"The broker ({where}) does not answer: {type(error).__name__}."
         return Finding("broker", FAILED, text, "Start it, or correct CELERY_BROKER_URL.")
     return Finding("broker", OK, f"The broker ({where}) answers.")
+
+
+def _provider() -> Finding:
+    """Check that people can log in with the provider, and that the groups for them exist (S25)."""
+    provider.forget()
+    try:
+        provider.metadata()
+        provider.keys()
+    except provider.Unavailable as error:
+        remedy = "Start it, or correct OIDC_ISSUER. Superusers can log in with a password."
+        return Finding("one login", FAILED, _flat(f"{provider.name()}: {error}."), remedy)
+    text = f"{provider.name()} answers, and is the issuer of OIDC_ISSUER."
+    try:
+        missing = provider.missing_groups()
+    except Error:
+        return Finding("one login", OK, text)
+    if missing:
+        remedy = "Correct OIDC_GROUPS, or make these groups."
+        return Finding("one login", WARNING, f"No such group: {listed(missing)}.", remedy)
+    return Finding("one login", OK, text)

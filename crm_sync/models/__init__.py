@@ -8,6 +8,7 @@ from crm_sync.models.named_view import NamedView
 from crm_sync.models.outgoing import OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
+from crm_sync.models.provider_account import ProviderAccount
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.models.ring import Ring
 from crm_sync.models.second_factor import AuthenticatorApp
@@ -25,6 +26,7 @@ __all__ = [
     "NamedView",
     "OutgoingMessage",
     "PlatformCall",
+    "ProviderAccount",
     "ReceivedEvent",
     "Ring",
     "Slot",

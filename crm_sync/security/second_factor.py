@@ -14,7 +14,7 @@ from typing import Any
 
 import django_otp
 from django.conf import settings
-from django.contrib.auth import logout
+from django.contrib.auth import BACKEND_SESSION_KEY, logout
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
@@ -186,6 +186,8 @@ def _stopped(request: HttpRequest) -> HttpResponse | None:
     person: Any = request.user
     if not concerns(person) or person.is_verified():
         return None
+    if request.session.get(BACKEND_SESSION_KEY) == sessions.BY_PROVIDER:
+        return None  # a second factor is the provider's
     if app_of(person) is not None:  # the session is older than the second factor
         logout(request)
         return redirect_to_login(request.get_full_path(), reverse("admin:login"))

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 BEGAN, USED, WHERE, BROWSER = "began_at", "used_at", "address", "browser"  # keys in the session
 PACE = timedelta(minutes=1)  # between two writes of the last use
 LONGEST = 200  # characters that are stored of the name of a browser
+BY_PROVIDER = "crm_sync.security.provider_login.ProviderBackend"  # who logged somebody in
 STILL_OPEN = "session"  # the name of an address
 NAME = 16  # characters of the name of a session, which does not reveal its key
 

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from crm_sync import forgetting
 from crm_sync.forgetting import Column, Mention
 from crm_sync.naming import FORGOTTEN, NameSearch
-from crm_sync.security import second_factor
+from crm_sync.security import provider_login, second_factor
 from orders.mirror import forgotten_people
 from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
 from orders.people.person_search import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
@@ -122,6 +122,7 @@ def _close(row: User) -> None:
         for model in (PersonSettings, CalendarFeed, Look):
             model._default_manager.filter(person=row).delete()
         second_factor.remove([row.pk])
+        provider_login.connect(row, "")
         row.groups.clear()
         row.user_permissions.clear()
         row.workspaces.clear()

@@ -19,6 +19,7 @@ from crm_sync.models import Heartbeat, Workspace
 from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import let_processes_run
+from tests.crm_sync.provider_server import serving
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between
 from tests.roles import snapshot
@@ -245,3 +246,28 @@ def test_a_broker_through_which_no_message_comes_is_found(well, box, workspace):
         "No message has come through the broker for 45 s."
         " Nothing that is due begins; nothing is lost."
     )
+
+
+def test_a_provider_of_logins_is_asked_and_its_groups_are_compared(well, settings):
+    assert ("this installation", "one login") not in doctor()[1]
+    with serving() as there:
+        settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = there.issuer, "crm-sync"
+        settings.OIDC_INTERNAL_HOSTS = ["127.0.0.1"]
+        assert one_login() == ("ok", "127.0.0.1 answers, and is the issuer of OIDC_ISSUER.")
+        settings.OIDC_GROUPS = {"a": "Agents", "b": "Nobody"}
+        assert one_login() == ("warning", "No such group: `Nobody`.")
+        there.metadata = {"issuer": "https://elsewhere.example.com"}
+        text = "127.0.0.1: it calls itself 'https://elsewhere.example.com', not OIDC_ISSUER."
+        assert one_login() == ("failed", text)
+        there.metadata, there.published = {}, []
+        assert one_login() == ("failed", "127.0.0.1: it publishes no key that we can use.")
+    verdict, text = one_login()
+    assert (verdict, "Connection refused" in text or "connection failed" in text) == (
+        "failed",
+        True,
+    )
+
+
+def one_login() -> tuple[str, str]:
+    found = doctor()[1]["this installation", "one login"]
+    return found["verdict"], found["found"]

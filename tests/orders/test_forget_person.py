@@ -13,7 +13,7 @@ from django.utils.timezone import now
 
 from crm_sync import hooks
 from crm_sync.models import ReceivedEvent
-from crm_sync.security import second_factor
+from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
 from orders.models import (
     Assignment,
@@ -103,6 +103,7 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     account.groups.add(Group.objects.get(name="Agents"))
     workspace.people.add(account)
     choose(account, kinds=(), only_mine=True, time_zone="Europe/Zurich", language="", now=now())
+    provider_login.connect(account, "s-1")
     second_factor.begin(account)
     second_factor.new_recovery_codes(account)
     browser = Client()
@@ -115,6 +116,7 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     account.refresh_from_db()
     assert (account.is_active, account.is_staff) == (False, False)
     assert account.username == f"[forgotten] {account.pk}"
+    assert provider_login.subject_of(account) == ""
     assert second_factor.begun(account, now()) is None
     assert second_factor.recovery_codes_left(account) == 0
     entry = LogEntry.objects.get()

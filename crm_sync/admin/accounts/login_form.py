@@ -3,16 +3,18 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import AuthenticationForm
-from crm_sync.security import second_factor
+from crm_sync.security import provider, second_factor
 
 REFUSED = _(
     "No account with access has this name or mail address and this password. "
     "Capital and small letters count in the password."
 )
+PROVIDER_ONLY = _("Only superusers log in with a password here. Log in with %(provider)s.")
 
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]
@@ -38,6 +40,22 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
         look = {"class": self.fields["password"].widget.attrs["class"]}
         hints = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
         self.fields["code"].widget.attrs |= look | hints
+
+    @property
+    def provider(self) -> str:
+        """The name of the provider of one login, "" without one."""
+        return provider.name()
+
+    @property
+    def variant(self) -> str:
+        """The look of the button: a page has one primary button."""
+        return "default" if provider.is_on() else "primary"
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Refuse a password if everybody but superusers has to log in with the provider."""
+        super().confirm_login_allowed(user)
+        if provider.is_on() and settings.OIDC_ONLY and not user.is_superuser:
+            raise forms.ValidationError(PROVIDER_ONLY % {"provider": provider.name()})
 
     def clean(self) -> Any:
         """Require the code of a second factor. A wrong code counts as a wrong password."""

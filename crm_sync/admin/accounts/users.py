@@ -27,6 +27,7 @@ from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
     ModelAdmin,
+    UnfoldAdminTextInputWidget,
     UserChangeForm,
     UserCreationForm,
 )
@@ -34,7 +35,7 @@ from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
-from crm_sync.security import login, sessions
+from crm_sync.security import login, provider, provider_login, sessions
 from crm_sync.sentence import counted_sentence, sentence
 from crm_sync.translated import Text, number
 
@@ -46,6 +47,7 @@ else:
 admin.site.unregister(User)
 admin.site.unregister(Group)
 OWN = "own_password"  # the name of the input: the password of the account has other names
+SUBJECT = "provider_subject"  # the name of the input
 SESSIONS = "admin:auth_user_sessions"
 # How the code of a permission begins, which Django makes for each model → what it allows.
 ALLOWED: dict[str, Text] = {
@@ -185,10 +187,34 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]
         ),
     )
 
+    provider_subject = forms.CharField(
+        required=False,
+        max_length=provider.LONGEST,
+        label=_("Subject"),
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_(
+            "The claim “sub” of the person at the provider. With it they log in there to this"
+            " account; groups and workspaces then come from there at each login."
+        ),
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         mine = self.instance.workspaces.values_list("pk", flat=True)
         self.initial["workspaces"] = list(mine)
+        if provider.is_on():
+            self.initial[SUBJECT] = provider_login.subject_of(self.instance)
+        else:
+            del self.fields[SUBJECT]
+
+    def clean_provider_subject(self) -> str:
+        """Refuse the subject of another account."""
+        subject = str(self.cleaned_data[SUBJECT])
+        other = provider_login.person_of(subject) if subject else None
+        if other is not None and other != self.instance:
+            text = gettext("This is the subject of %(name)s. Remove it there first.")
+            raise forms.ValidationError(text % {"name": other.get_username()})
+        return subject
 
 
 @admin.register(User)
@@ -204,11 +230,21 @@ class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[typ
         (_("Workspaces"), {"fields": ("workspaces",)}),
     )
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Add the account at the provider of one login, if there is one."""
+        found = [*super().get_fieldsets(request, obj)]
+        if obj is not None and provider.is_on() and self.has_change_permission(request, obj):
+            at = 1 + next(n for n, (__, one) in enumerate(found) if "workspaces" in one["fields"])
+            found.insert(at, (_("Account at the provider"), {"fields": (SUBJECT,)}))
+        return found
+
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Write the workspaces, if this form changed them."""
         super().save_related(request, form, formsets, change)
         if "workspaces" in form.changed_data:
             form.instance.workspaces.set(form.cleaned_data["workspaces"])
+        if SUBJECT in form.changed_data:
+            provider_login.connect(form.instance, form.cleaned_data[SUBJECT])
 
     def user_change_password(
         self,
