@@ -201,7 +201,7 @@ def claims_of(code: str, *, nonce: str, verifier: str) -> Document:
 
     Raises:
         Unavailable: no answer.
-        Untrusted: the code is refused, or the answer is not for this login.
+        Untrusted: the code is not valid, or the answer is not for this login.
     """
     answer = _exchanged(code, verifier)
     id_token = answer.get("id_token")
@@ -256,8 +256,8 @@ def _exchanged(code: str, verifier: str) -> Document:
     elif secret:
         form["client_secret"] = secret
     status, answer = _asked(found["token_endpoint"], form, private)
-    if status >= 500:
-        raise Unavailable(f"the token endpoint answered {status}")
-    if status != 200:
-        raise Untrusted(f"the code was refused: {str(answer.get('error'))[:100]}")
+    if answer.get("error") == "invalid_grant":
+        raise Untrusted("the code was refused")
+    if status != 200:  # such as `invalid_client`: our secret is wrong
+        raise Unavailable(f"token_endpoint answered {status}: {str(answer.get('error'))[:100]}")
     return answer

@@ -575,6 +575,16 @@ def test_a_provider_that_is_away_is_not_asked_again_at_once_and_is_no_failure_of
     assert len(login_limits.failures) == 0
 
 
+def test_a_wrong_secret_of_ours_is_no_failure_of_the_person(there, caplog):
+    connected()
+    there.answers[TOKEN] = 401, {"error": "invalid_client"}
+    assert said(enter(there)) == AWAY
+    assert lines(caplog) == [
+        "the provider of logins cannot be used: token_endpoint answered 401: invalid_client"
+    ]
+    assert len(login_limits.failures) == 0
+
+
 def test_nobody_hears_of_it_before_they_choose_it(there):
     there.answers[DISCOVERY] = 503, {}
     page = new_browser().get(LOGIN, {"next": "/admin/auth/user/"}).content.decode()

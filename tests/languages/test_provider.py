@@ -45,7 +45,7 @@ def test_each_text_of_a_login_with_a_provider_is_translated(reader, there, setti
         if people:
             User.objects.create_superuser("Agents")
         assert at_the_login(enter(there, stranger)) == []
-    there.answers[TOKEN] = 400, {}
+    there.answers[TOKEN] = 400, {"error": "invalid_grant"}
     assert at_the_login(enter(there, stranger)) == []
     begin(stranger)
     state = stranger.session[provider_login.PENDING]["state"]
