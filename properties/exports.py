@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from properties.feeds.openimmo.writer import write_openimmo
 from properties.feeds.swissrets.json_writer import WHOLE, write_json
 from properties.feeds.table.table_writer import (
     ColumnNames,
@@ -19,7 +20,7 @@ from properties.feeds.table.table_writer import (
 )
 from properties.models import Property
 
-FORMATS = (".csv", ".json", ".xlsx")
+FORMATS = (".csv", ".json", ".xlsx", ".xml")
 SHOWN = 20  # references that are named for each value that the format could not hold
 CHUNK = 500  # rows in memory
 
@@ -91,6 +92,8 @@ def written(path: Path, properties: QuerySet[Property], language: str = "") -> I
     keys = list(properties.order_by("pk").values_list("pk", flat=True))
     if path.suffix.lower() == ".json":
         return write_json(path, _documents(keys), now=timezone.now())
+    if path.suffix.lower() == ".xml":
+        return write_openimmo(path, _documents(keys), now=timezone.now())
     names = ColumnNames()
     for document in _documents(keys):
         names.need(document)

@@ -1,9 +1,11 @@
 """Read properties from files as streams, with bounded memory.
 
 swissrets/     SwissRETS: its names, one record to one property, readers of XML and JSON, writer
+openimmo/      OpenImmo: its names, one object to one property, reader and writer
 idx/           IDX 3.01: its columns and words, the layout of a file, one line to one property
 table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
 recognition    chooses the reader for a file
+xml_stream     streams the elements of an XML file
 unpack         finds the feed in a ZIP or a gzip file, and unpacks it
 isolation      reads a feed in a process of its own (`child`)
 profile        how one sender writes its feeds

@@ -13,11 +13,12 @@ from django.conf import settings
 
 from properties import catalog
 from properties.catalog import NameSource
-from properties.feeds import limits
+from properties.feeds import limits, xml_stream
 from properties.feeds.idx import codes, idx_columns, line_layout
 from properties.feeds.idx.idx_columns import As
+from properties.feeds.openimmo import vocabulary as openimmo
 from properties.feeds.overlay import LOCALIZATIONS
-from properties.feeds.swissrets import vocabulary, xml_reader
+from properties.feeds.swissrets import vocabulary
 from properties.feeds.table import csv_reader, table_columns, xlsx_reader
 from properties.feeds.table.table_columns import COLUMNS, TEXTS, holds
 
@@ -101,15 +102,52 @@ def _swissrets() -> Iterator[str]:
     yield f"| in `characteristics`: {names} | of the same name |"
 
 
+def _openimmo() -> Iterator[str]:
+    yield from ("| OpenImmo | field |", "|---|---|")
+    for source, target in openimmo.MOVED:
+        yield f"| `{source}` | `{target}` |"
+    for one in openimmo.WORDS:
+        # A list of all countries would say nothing more.
+        words = {} if one.words is openimmo.COUNTRIES else one.words
+        says = ", ".join(f"{word} {value}" for word, value in words.items())
+        yield f"| `{one.source}` | `{one.target}`{': ' if says else ''}{says} |"
+    for one in openimmo.FLAGS:
+        says = ", ".join(f"{word} {value}" for word, value in one.words.items())
+        yield f"| attributes of `{one.source}` | `{one.target}`: {says} |"
+    for source, states in ((openimmo.STATE, openimmo.STATES), (openimmo.AGE, openimmo.AGES)):
+        says = ", ".join(f"{word} {target} {value}" for word, (target, value) in states.items())
+        yield f"| `{source}` | {says} |"
+    for source, name in openimmo.TEXTS:
+        yield f"| `{source}` | `localizations[].{name}` |"
+    for element, kind in openimmo.PARKING.items():
+        yield f"| `preise.{element}` | `parkingLots[]`: {kind} |"
+    for element, payers in openimmo.COMMISSIONS.items():
+        yield f"| `preise.{element}` | `commissions[]`: {' or '.join(payers.values())} |"
+    for group, field in openimmo.LINKS.items():
+        yield f"| `anhaenge.anhang` of the group {group}, with an address | `{field}` |"
+
+
+def _openimmo_kinds() -> Iterator[str]:
+    yield from ("| objektart | propertyType | words: propertyCategories |", "|---|---|---|")
+    for name, kind in openimmo.KINDS.items():
+        words = ", ".join(f"{word}: {category}" for word, category in kind.categories.items())
+        yield f"| {name} | {kind.type} | {words} |"
+
+
 _LIMITS = (
     ("any", "a text", f"{limits.MAX_TEXT:,} characters", "the record; in CSV the file"),
     ("any", "reasons of one refusal", f"{limits.MAX_REASONS}", "the others are counted"),
     ("any", "one record", f"{limits.MAX_SECONDS} s of the processor", "the file"),
     ("any", "the process that reads", f"{limits.MAX_MEMORY:,} bytes of data", "the file"),
-    ("SwissRETS", "a record", f"{limits.MAX_RECORD:,} characters (see below)", "the file"),
-    ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
-    ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
-    ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
+    (
+        "SwissRETS, OpenImmo",
+        "a record",
+        f"{limits.MAX_RECORD:,} characters (see below)",
+        "the file",
+    ),
+    ("SwissRETS, OpenImmo", "a name", f"{limits.MAX_NAME} characters", "the file"),
+    ("SwissRETS, OpenImmo", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
+    ("SwissRETS XML, OpenImmo", "a tag or comment", f"{xml_stream.MAX_TOKEN:,} bytes", "the file"),
     ("IDX", "a line", f"{line_layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
     ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
@@ -137,6 +175,8 @@ TABLES = {
     "idx_categories": _idx_categories,
     "idx_units": _idx_units,
     "idx_flags": _idx_flags,
+    "openimmo": _openimmo,
+    "openimmo_kinds": _openimmo_kinds,
     "swissrets": _swissrets,
 }
 

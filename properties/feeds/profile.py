@@ -11,9 +11,10 @@ class Profile:
     """The settings of one sender for a reader. The defaults fit most senders.
 
     Attributes:
-        language: two letters, for texts in a format that does not name their language (IDX).
+        language: two letters, for texts whose language the format need not name (IDX, OpenImmo).
         reference: in IDX, the rule of `idx.object_reference` that names a property. In SwissRETS,
-            "AUTO" uses the id if a reference is repeated; other rules refuse the repetition.
+            "AUTO" uses the id if a reference is repeated; other rules refuse the repetition. In
+            OpenImmo, "INTERN" and "OBID" name objects by another number: see its vocabulary.
         flags: IDX column to the path of the field that it sets; "" sets the column aside.
         sheet: the sheet of a workbook; "" chooses the best one.
         header_row: the row with the names of the columns, from 1; 0 searches it.

@@ -1,12 +1,14 @@
 """Recognise the format of a feed by its content. The name of the file has no effect."""
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from crm_sync.sentence import sentence
 from properties.feeds.idx.line_layout import HEADER
 from properties.feeds.idx.reader import read_idx
+from properties.feeds.openimmo.reader import ROOT, read_openimmo
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import NO_FORMAT, Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json
@@ -20,10 +22,13 @@ IDX = "IDX"
 _FULL_FEEDS: dict[Reader, str] = {
     read_xml: "SWISSRETS_XML",
     read_json: "SWISSRETS_JSON",
+    read_openimmo: "OPENIMMO",
     read_idx: IDX,
 }
 FULL_FEEDS = tuple(_FULL_FEEDS.values())
 _HEAD = 4096
+_BEFORE_ROOT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_ROOT = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 _ZIP = b"PK\x03\x04"
 _OTHERS = {
     # OLE2
@@ -85,7 +90,9 @@ def _reader(head: bytes) -> Reader | None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     text = text_of(head)
     if start.startswith(b"<") or (text or "").startswith("<"):
-        return read_xml  # its parser recognises UTF-16
+        return (
+            read_openimmo if _root(text or start.decode("latin-1")) == ROOT else read_xml
+        )  # both know UTF-16
     if start.startswith((b"{", b"[")):
         return read_json
     if start.startswith((b"IDX", HEADER)):
@@ -93,3 +100,9 @@ def _reader(head: bytes) -> Reader | None:
     if start.startswith(_ZIP):
         return read_xlsx
     return read_csv if text and is_like_csv(text) else None
+
+
+def _root(text: str) -> str:
+    """Return the name of the root element of XML; "" if it begins later."""
+    found = _ROOT.search(_BEFORE_ROOT.sub("", text))
+    return found[1] if found else ""

@@ -73,7 +73,19 @@ class Heading:
     columns: tuple[tuple[str, str, str], ...]
 
 
-Item = Record | Refusal | FileWarning | Heading
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The file is a part of the stock: what it lacks is not missing. It is no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An object that the file takes away. It counts as missing, and is no record."""
+
+    reference: str
+
+
+Item = Record | Refusal | FileWarning | Heading | Partial | Gone
 
 
 def duplicate(name: str, reference: str) -> Sentence:
@@ -105,7 +117,7 @@ def as_record(number: int) -> Sentence:
     return sentence("record %(number)s", number=str(number))
 
 
-NO_FORMAT = sentence("neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
+NO_FORMAT = sentence("neither SwissRETS (XML, JSON) nor OpenImmo nor IDX nor a table of ours")
 
 
 class NotAFeed(Exception):

@@ -12,17 +12,25 @@ from typing import IO, Literal, Self
 
 from crm_sync.sentence import Sentence
 from properties.feeds.overlay import Part
-from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
+from properties.feeds.records import FileWarning, Gone, Heading, Item, Partial, Record, Refusal
 
 # Members that every record has and the platform does not need: stored, but not listed.
-OF_THE_RECORD = frozenset({"id", "created", "modified"})
+OF_THE_RECORD = frozenset(
+    (
+        *("id", "created", "modified"),
+        *("verwaltung_techn.objektnr_intern", "verwaltung_techn.openimmo_obid"),
+        *("verwaltung_techn.stand_vom", "verwaltung_techn.kennung_ursprung"),
+        *("objektkategorie.nutzungsart.@WOHNEN", "objektkategorie.nutzungsart.@GEWERBE"),
+    )
+)
 _PLAIN = json.JSONEncoder(separators=(",", ":"))
 _READ = json.JSONDecoder()
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
-Kind = Literal["record", "refusal", "warning", "heading"]
-OF_THE_FILE = frozenset({"warning", "heading"})  # they are no records and refuse none
+Kind = Literal["record", "refusal", "warning", "heading", "partial", "gone"]
+# They are no records and refuse none.
+OF_THE_FILE = frozenset({"warning", "heading", "partial", "gone"})
 CHARACTERS = 8 * 1024 * 1024  # the most in one chunk, except for a single longer line
 EVERY = 1_000  # lines between two recorded places
 
@@ -53,6 +61,10 @@ class Line:
         if self.kind == "heading":
             sheet, row, columns = json.loads(self.body)
             return Heading(sheet, row, tuple((name, ours, may) for name, ours, may in columns))
+        if self.kind == "partial":
+            return Partial()
+        if self.kind == "gone":
+            return Gone(str(self.reference))
         if self.kind == "refusal":
             reasons = [Sentence.of(one) for one in json.loads(self.body)]
             return Refusal(self.position, self.reference, reasons)
@@ -68,6 +80,10 @@ class Line:
         if isinstance(item, Heading):
             body = _PLAIN.encode([item.sheet, item.row, item.columns]).encode("ascii")
             return cls("heading", None, Sentence(), [], body)
+        if isinstance(item, Partial):
+            return cls("partial", None, Sentence(), [], b"")
+        if isinstance(item, Gone):
+            return cls("gone", item.reference, Sentence(), [], b"")
         if isinstance(item, Refusal):
             body = _PLAIN.encode([one.stored for one in item.reasons]).encode("ascii")
             return cls("refusal", item.reference, item.position, [], body)

@@ -91,7 +91,7 @@ def import_feed(
         if feed and (comparison is None or not skip or comparison.dry_run != dry_run):
             references = (one.reference for lines in store.spool.chunks(CHUNK) for one in lines)
             comparison = full_feed_guard.compared(
-                workspace, feed.fed_by, references, dry_run=dry_run
+                workspace, feed.fed_by, references, dry_run=dry_run, gone=reading.gone
             )
             store.keep(replace(reading, comparison=comparison))
         _tell(report, store, comparison, workspace, sender)
@@ -128,17 +128,24 @@ def _read(
     path: Path, profile: Profile, sender: Sender | None, store: FeedSpool, report: ImportReport
 ) -> Generator[ImportReport, None, FeedReading]:
     feed = Feed.of(path, sender)
+    gone: list[str] = []
+    is_part = False
     for line in open_lines(path, profile):
         if line.kind not in OF_THE_FILE:
             store.spool.put(line)
             report.read += 1
+        elif line.kind == "gone":
+            gone.append(str(line.reference))
+        elif line.kind == "partial":
+            is_part = True
         elif isinstance(item := line.item(), Heading):
             report.heading = item
         report.warnings.extend(line.warnings if line.kind in OF_THE_FILE else ())
         yield report
     if feed and not _is_still(feed, path, sender):
         feed = replace(feed, digest="")
-    return store.keep(FeedReading(feed, report.heading, [*report.warnings]))
+    warnings = [*report.warnings]
+    return store.keep(FeedReading(feed, report.heading, warnings, gone=gone if is_part else None))
 
 
 def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:

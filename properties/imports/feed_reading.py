@@ -30,12 +30,14 @@ class FeedReading:
     Attributes:
         feed: the feed; None for a table, whose cells are edits each time.
         comparison: the comparison with the last feed; None if it was not made yet.
+        gone: the references that a part of the stock takes away; None for a full feed.
     """
 
     feed: Feed | None
     heading: Heading | None = None
     warnings: list[str] = field(default_factory=list)
     comparison: Comparison | None = None
+    gone: list[str] | None = None
 
     @property
     def document(self) -> dict[str, Any]:
@@ -57,6 +59,7 @@ class FeedReading:
             Heading(**heading) if heading else None,
             [Sentence.of(one) for one in said["warnings"]],
             Comparison.of(comparison) if comparison else None,
+            said.get("gone"),
         )
 
 

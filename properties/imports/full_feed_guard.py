@@ -53,10 +53,19 @@ class Comparison:
 
 
 def compared(
-    workspace: Workspace, fed_by: str, references: Iterable[str | None], *, dry_run: bool
+    workspace: Workspace,
+    fed_by: str,
+    references: Iterable[str | None],
+    *,
+    dry_run: bool,
+    gone: Collection[str] | None = None,
 ) -> Comparison:
-    """Compare a full feed, given the references of all its records."""
-    guard = FullFeedGuard(workspace, fed_by)
+    """Compare a feed with the last one, given the references of all its records.
+
+    Args:
+        gone: the references that a part of the stock takes away; None for a full feed.
+    """
+    guard = FullFeedGuard(workspace, fed_by, gone)
     for reference in references:
         guard.meet(reference)
     return Comparison(
@@ -89,10 +98,15 @@ class FullFeedGuard:
 
     Args:
         feed: the key of a sender, or the format of a feed without a sender.
+        gone: only these can be missing, because the feed is a part of the stock and names what it
+            takes away; None for a full feed.
     """
 
-    def __init__(self, workspace: Workspace, feed: str) -> None:
+    def __init__(
+        self, workspace: Workspace, feed: str, gone: Collection[str] | None = None
+    ) -> None:
         self._feed = feed
+        self._gone = None if gone is None else frozenset(gone)
         self._workspace = workspace
         rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
         self._left: dict[str, set[str | None]] = defaultdict(set)
@@ -120,10 +134,16 @@ class FullFeedGuard:
 
     def missing(self) -> list[str]:
         """Return the references of the last feed that no record has had so far."""
-        return sorted(str(r) for feed in self.beside for r in self._left.get(feed, ()))
+        left = (str(r) for feed in self.beside for r in self._left.get(feed, ()))
+        return sorted(one for one in left if self._gone is None or one in self._gone)
 
     def fault(self) -> Sentence:
-        """Return why the feed is refused after all its records; "" if it is accepted."""
+        """Return why the feed is refused after all its records; "" if it is accepted.
+
+        A part of the stock is accepted: it lacks nothing by mistake.
+        """
+        if self._gone is not None:
+            return Sentence()
         if not self._seen:
             return sentence("it holds no properties")
         known = sum(self._sizes.get(feed, 0) for feed in self.beside)

@@ -7,13 +7,13 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Reference(models.TextChoices):
-    """The part of a record that identifies a property in IDX and SwissRETS."""
+    """The part of a record that identifies a property in IDX, SwissRETS and OpenImmo."""
 
     AUTO = (
         "AUTO",
         _(
             "In IDX property, house and object, or what named its objects until now; in SwissRETS"
-            " its reference, or its id where that is repeated"
+            " its reference, or its id where that is repeated; in OpenImmo objektnr_extern"
         ),
     )
     OBJECT = "OBJECT", _("Its reference alone")
@@ -21,6 +21,8 @@ class Reference(models.TextChoices):
         "TRIPLE",
         _("In IDX property, house and object together, also where some are blank"),
     )
+    INTERN = "INTERN", _("In OpenImmo objektnr_intern")
+    OBID = "OBID", _("In OpenImmo openimmo_obid")
 
 
 class Missing(models.TextChoices):

@@ -97,7 +97,7 @@ def test_one_bad_record_is_refused_with_its_reason_and_the_rest_imported(
         ("", "feed.xml: the file is empty; nothing was imported"),
         (
             "hello",
-            "feed.xml: neither SwissRETS (XML, JSON) nor IDX nor a table of ours;"
+            "feed.xml: neither SwissRETS (XML, JSON) nor OpenImmo nor IDX nor a table of ours;"
             " nothing was imported",
         ),
     ],

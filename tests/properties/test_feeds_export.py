@@ -242,7 +242,7 @@ def test_what_appears_while_the_export_runs_is_reported(tmp_path):
 # --- the command
 
 
-FEEDS = ["swissrets.xml", "swissrets.json", "idx/unload.txt", "properties.csv"]
+FEEDS = ["swissrets.xml", "swissrets.json", "idx/unload.txt", "openimmo.xml", "properties.csv"]
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def stock(workspace, capsys):
     return workspace
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json"])
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json", ".xml"])
 def test_an_export_of_everything_imports_without_a_change(stock, capsys, tmp_path, suffix):
     path = tmp_path / f"all{suffix}"
     code, out, _ = run(capsys, "export_properties", "main", path, "--json")
@@ -294,7 +294,7 @@ def test_what_swissrets_has_no_place_for_is_named_with_its_references(stock, cap
     ]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json"])
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json", ".xml"])
 def test_an_export_is_readable_by_its_user_alone_also_in_the_place_of_an_open_file(
     stock, capsys, tmp_path, suffix
 ):
@@ -340,7 +340,7 @@ def test_a_property_without_a_reference_is_left_out(workspace, capsys, tmp_path)
 @pytest.mark.parametrize(
     ("slug", "name", "more", "expected"),
     [
-        ("main", "a.pdf", [], (2, "a.pdf: the name must end with .csv, .json, .xlsx")),
+        ("main", "a.pdf", [], (2, "a.pdf: the name must end with .csv, .json, .xlsx, .xml")),
         ("main", "a.csv", ["--reference", "no"], (2, "no property no in main")),
         ("other", "a.csv", [], (2, "no workspace 'other'; there is: main")),
         ("main", "a.csv", [], (1, "no properties in main; nothing was exported")),

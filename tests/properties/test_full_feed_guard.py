@@ -50,7 +50,19 @@ def as_idx(references):
     return "\r\n".join(lines) + "\r\n"
 
 
-FORMATS = {"json": as_json, "xml": as_xml, "idx": as_idx}
+def as_openimmo(references, gone=(), scope="VOLL"):
+    """An OpenImmo file: what it brings, and what it takes away."""
+    objects = "".join(
+        "<immobilie><freitexte><objekttitel>Wohnung</objekttitel></freitexte><verwaltung_techn>"
+        f'<objektnr_extern>{r}</objektnr_extern><aktion aktionart="{action}"/>'
+        "</verwaltung_techn></immobilie>"
+        for action, names in (("CHANGE", references), ("DELETE", gone))
+        for r in names
+    )
+    return f'<openimmo><uebertragung umfang="{scope}"/><anbieter>{objects}</anbieter></openimmo>'
+
+
+FORMATS = {"json": as_json, "xml": as_xml, "idx": as_idx, "openimmo": as_openimmo}
 TEN = [f"R-{n}" for n in range(10)]
 
 

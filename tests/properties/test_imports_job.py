@@ -132,7 +132,7 @@ def test_what_is_no_feed_fails_with_the_name_that_people_know(main, admin_user, 
     row = upload(main, admin_user, b"once upon a time", name="story.txt")
     assert drain() == {"FAILED": 1, "file removed": 1}
     assert fresh(row).problem == (
-        "story.txt: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"
+        "story.txt: neither SwissRETS (XML, JSON) nor OpenImmo nor IDX nor a table of ours"
     )
     assert kept(data_dir) == []
 

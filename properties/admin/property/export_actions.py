@@ -28,6 +28,7 @@ TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xml": "application/xml",
 }
 PATIENCE = 5.0  # seconds of writing before the first byte is sent
 SHOWN = 5  # lines of what a format cannot hold
@@ -51,8 +52,13 @@ class ExportActions:
         """Send a SwissRETS file (POST only)."""
         return export(request, queryset, ".json")
 
+    @action(description=_("Export as OpenImmo XML"), permissions=["view"])
+    def export_xml(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        """Send an OpenImmo file (POST only)."""
+        return export(request, queryset, ".xml")
 
-EXPORTS = ("export_csv", "export_xlsx", "export_json")
+
+EXPORTS = ("export_csv", "export_xlsx", "export_json", "export_xml")
 
 
 def export(

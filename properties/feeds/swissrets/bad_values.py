@@ -17,15 +17,21 @@ _VARIANT = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 
 Steps = tuple[str | int, ...]  # names of members and numbers of items
 Aside = dict[str, Any]  # the values set aside, by their path in the feed
+Sources = tuple[tuple[str, str], ...]  # the path of a field, and its path in the feed
 
 
 def faulty_values(
-    document: dict[str, Any], faults: Iterable[FieldFault]
+    document: dict[str, Any], faults: Iterable[FieldFault], sources: Sources = ()
 ) -> tuple[Aside, list[Sentence]]:
     """Remove the invalid values of a document; return them and a warning for each.
 
     An object that lacks a required member is removed as a whole: a latitude needs its longitude.
+
+    Args:
+        sources: the fields with their names in the feed, see `longest_first`; those of SwissRETS
+            if there are none.
     """
+    sources = sources or _SOURCES
     aside: Aside = {}
     words: defaultdict[str, list[Any]] = defaultdict(list)
     warnings: list[Sentence] = []
@@ -38,20 +44,20 @@ def faulty_values(
             steps = steps[:-1]
         if not steps:
             continue
-        name, value = _source(steps), _at(document, steps)
+        name, value = _source(steps, sources), _at(document, steps)
         if isinstance(steps[-1], int) and not isinstance(value, dict):  # one word of a list
-            name = _source(steps[:-1])
+            name = _source(steps[:-1], sources)
             words[name].append(value)
         else:
             aside[name] = value
-        warnings.append(_told(name, fault) if steps == at else located(fault))
+        warnings.append(_told(name, fault) if steps == at else located(fault, sources))
         gone.add(_take(document, steps))
     return aside | {name: values[::-1] for name, values in words.items()}, warnings[::-1]
 
 
-def located(fault: FieldFault) -> Sentence:
+def located(fault: FieldFault, sources: Sources = ()) -> Sentence:
     """Return the message of a fault with its path in the feed."""
-    return _told(_source(_steps(fault.path)), fault)
+    return _told(_source(_steps(fault.path), sources or _SOURCES), fault)
 
 
 def _told(path: str, fault: FieldFault) -> Sentence:
@@ -120,23 +126,26 @@ def _take(document: Any, steps: Steps) -> Steps:
     return steps if holder or len(steps) == 1 else _take(document, steps[:-1])
 
 
-def _source(steps: Steps) -> str:
+def _source(steps: Steps, sources: Sources) -> str:
     path = ""
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}"
     path = path.removeprefix(".")
-    for target, source in _SOURCES:
+    for target, source in sources:
         if path == target or path.startswith((f"{target}.", f"{target}[")):
             return source + path[len(target) :]
     return path
 
 
-# The longest path first, so that `seller.inquiryEmail` is found before `seller`.
-_SOURCES = sorted(
+def longest_first(pairs: Iterable[tuple[str, str]]) -> Sources:
+    """Return fields with their names in a feed: `seller.inquiryEmail` is found before `seller`."""
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
+
+
+_SOURCES = longest_first(
     (
         *((target, source) for source, target in vocabulary.MOVED),
         *((target, f"localizations[].attachments.{source}") for source, target in vocabulary.LINKS),
         *((name, f"characteristics.{name}") for name in vocabulary.NUMBERS),
-    ),
-    key=lambda pair: -len(pair[0]),
+    )
 )

@@ -14,9 +14,12 @@ from properties.models import Property
 
 
 class Command(SyncCommand):
-    """Exports to CSV, Excel or SwissRETS JSON 3.x, by the suffix of the file."""
+    """Exports to CSV, Excel, SwissRETS JSON or OpenImmo XML, by the suffix of the file."""
 
-    help = "Export properties to .csv or .xlsx (all that our columns can hold) or SwissRETS .json."
+    help = (
+        "Export properties to .csv or .xlsx (all that our columns can hold), SwissRETS .json or"
+        " OpenImmo .xml."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -417,13 +417,13 @@ DECLARES = "it declares entities or points outside, which no feed needs"
     ("content", "message"),
     [
         (b"", "feed: the file is empty"),
-        (b"a b c", "feed: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
+        (b"a b c", "feed: neither SwissRETS (XML, JSON) nor OpenImmo nor IDX nor a table of ours"),
         (
             b"PK\x03\x04",
             "feed: broken workbook after 0 records: a part of it is damaged:"
             " open it in Excel and save it again",
         ),
-        (b"<html></html>", "feed: XML, but no SwissRETS: it begins with <html>"),
+        (b"<html></html>", "feed: XML, but neither SwissRETS nor OpenImmo: it begins with <html>"),
         (b"<export><x/></export>", "feed: XML, but no SwissRETS: it has no <properties>"),
         (b"{}", 'feed: JSON, but no SwissRETS: it has no "properties"'),
         (b"[1]", 'feed: JSON, but no SwissRETS: it has no "properties"'),

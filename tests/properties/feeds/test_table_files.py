@@ -99,7 +99,10 @@ def test_another_separator_than_the_line_says_finds_no_column(read):
         (gzip.compress(b"objectReferenceId\nR-1", mtime=0), "packed with gzip: unpack it first"),
         (b"%PDF-1.4\r%\xe2\xe3\xcf\xd3\r1 0 obj\r", "a PDF: ask its sender for a feed"),
         (b"7z\xbc\xaf\x27\x1c", "packed with 7-Zip: unpack it first"),
-        (b"\x00\x01\x02\x03", "neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
+        (
+            b"\x00\x01\x02\x03",
+            "neither SwissRETS (XML, JSON) nor OpenImmo nor IDX nor a table of ours",
+        ),
     ],
 )
 def test_a_file_of_another_kind_is_named(read, content, reason):

@@ -1,0 +1,1 @@
+"""OpenImmo: its names, one object to one property, reader and writer of XML."""
