@@ -31,7 +31,10 @@ from properties.feeds.recognition import read_feed
 found = []
 try:
     for one in read_feed(Path(sys.argv[1])):
-        found += one.warnings[:1] or ["taken"] if isinstance(one, Record) else one.reasons[:1]
+        if isinstance(one, Record):
+            found += one.warnings[:1] or ["taken"]
+        else:
+            found += getattr(one, "reasons", [])[:1]
 except NotAFeed as error:
     found.append(str(error))
 print(json.dumps(found))
@@ -68,7 +71,15 @@ def wide(languages: int) -> str:
     return ",".join([*TABLE, *(name for code in codes for name in localized(code))])
 
 
+def openimmo(inner: str, count: int = 1) -> str:
+    number = "<verwaltung_techn><objektnr_extern>{}</objektnr_extern></verwaltung_techn>"
+    objects = (f"<immobilie>{inner}{number.format(n)}</immobilie>" for n in range(count))
+    return f"<openimmo><anbieter>{''.join(objects)}</anbieter></openimmo>"
+
+
 BLANKS = " " * MANY
+OWN = '<user_defined_simplefield feldname="crm-sync.title">"x"</user_defined_simplefield>'
+ENERGY = "zustand_angaben><energiepass><primaerenergietraeger"
 HOSTILE = {
     "blanks in short texts": (
         titles(f"a{BLANKS}b\n c", 26),
@@ -92,6 +103,17 @@ HOSTILE = {
     "separators of a phone": (
         swissrets(seller={"contactPerson": {"phone": f"1111111{BLANKS}x" + " 1" * 9000}}),
         "seller.contactPerson.phone: Use at most 255 characters, not 118,008",
+    ),
+    "elements of OpenImmo that are there many times": (
+        openimmo("<a/>" * (MANY // 2) + '<a b="1"/>', 20),
+        "taken",
+    ),
+    "fields of our own in OpenImmo": (openimmo(OWN * (MANY // 8)), "taken"),
+    "blanks in a list of words in OpenImmo": (
+        openimmo(
+            f"<{ENERGY}>GAS{BLANKS}GAS</primaerenergietraeger></energiepass></zustand_angaben>"
+        ),
+        "taken",
     ),
     "a wide header": (wide(676), "feed: has more than 500 columns"),
     "a row without an end": (

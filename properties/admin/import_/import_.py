@@ -58,8 +58,8 @@ class UploadForm(ModelForm):
         label=_("File"),
         widget=UnfoldAdminFileFieldWidget,
         help_text=_(
-            "SwissRETS (XML, JSON), IDX, or a CSV or Excel table. It is looked at first: nothing is"
-            " imported before you say so."
+            "SwissRETS (XML, JSON), OpenImmo, IDX, or a CSV or Excel table. It is looked at first:"
+            " nothing is imported before you say so."
         ),
     )
 

@@ -318,6 +318,8 @@ class _Draft:
                 continue
             title, group = _text(one.get("anhangtitel")), _text(one.get("@gruppe"))
             link = {"url": address} | ({"title": title} if title else {})
+            limits.check("daten.pfad", address)
+            limits.check("anhangtitel", title)
             if field := vocabulary.LINKS.get(group.upper()):
                 self.values.setdefault(field, []).append(link)
             else:
@@ -327,7 +329,8 @@ class _Draft:
 
     def put_energy_sources(self) -> None:
         """Set the sources of energy if all their words are known."""
-        words = _BETWEEN.split(_text(_get(self.raw, vocabulary.SOURCES)).upper())
+        text = _text(_get(self.raw, vocabulary.SOURCES)).upper()
+        words = _BETWEEN.split(text) if len(text) <= catalog.SHORT_TEXT else [text]
         found = [vocabulary.ENERGY_SOURCES.get(word) for word in words]
         if None not in found:
             target = "energyCertificate.energySources"

@@ -34,9 +34,12 @@ ADVICE = "if nothing is wrong with it, import it with --force: what it lacks sta
 
 
 class Command(SyncCommand):
-    """Imports SwissRETS XML 2.x and JSON 3.x, IDX 3.01, and tables (CSV, Excel) of our columns."""
+    """Imports SwissRETS XML 2.x and JSON 3.x, OpenImmo, IDX 3.01, and tables of our columns."""
 
-    help = "Import properties from SwissRETS, IDX, CSV or Excel; a record sets what it holds."
+    help = (
+        "Import properties from SwissRETS, OpenImmo, IDX, CSV or Excel; a record sets what it"
+        " holds."
+    )
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:

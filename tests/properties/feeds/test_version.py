@@ -27,7 +27,7 @@ from properties.models import Property, Sender
 
 FOLDER = Path(__file__).parent / "outcomes"
 KNOWN = FOLDER / "outcomes.json"
-FILES = ("swissrets.xml", "swissrets.json", "unload.txt", "properties.csv")
+FILES = ("swissrets.xml", "swissrets.json", "openimmo.xml", "unload.txt", "properties.csv")
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
 ADVICE = (
     "What becomes of these records has changed: count VERSION up in"
