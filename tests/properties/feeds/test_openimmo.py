@@ -322,3 +322,13 @@ def test_all_items_of_a_file_pass_from_the_process_that_reads_it(tmp_path):
 def test_each_category_of_the_tables_is_read_back_as_itself():
     for category, (kind, word) in vocabulary.KIND_OF.items():
         assert vocabulary.KINDS[kind].categories[word] == category
+
+
+def test_a_file_is_read_object_by_object(tmp_path):
+    path = tmp_path / "feed"
+    numbers = (f"<objektnr_extern>{n}</objektnr_extern>" for n in range(2_000))
+    path.write_text(file_of(*(one(techn=number) for number in numbers)).removesuffix("</openimmo>"))
+    items = read_feed(path)
+    assert next(items).reference == "0"  # before the end of the file, which is missing
+    with pytest.raises(Truncated):
+        list(items)
