@@ -9,6 +9,7 @@ urlpatterns = [
     path("properties/<str:reference>/materials", views.PropertyMaterials.as_view()),
     path("properties/<str:reference>/placements", views.Placements.as_view()),
     path("placements/<int:placement_id>", views.OnePlacement.as_view(), name="api_placement"),
+    path("orders", views.OrderList.as_view()),
     path("orders/<str:order_id>", views.OneOrder.as_view()),
     path("orders/<str:order_id>/materials", views.OrderMaterials.as_view()),
     path("orders/<str:order_id>/reschedule", views.Reschedule.as_view()),

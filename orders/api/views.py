@@ -3,20 +3,24 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Any
 from uuid import uuid4, uuid5
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from crm_sync.api.error_answers import Refused
-from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, View
+from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
+from crm_sync.platform import references
 from orders.api.serializers import (
     CancelSerializer,
     MaterialSetSerializer,
@@ -27,7 +31,7 @@ from orders.api.serializers import (
     RescheduleSerializer,
 )
 from orders.materials.deliveries import marketing_of_property, of_order, of_property
-from orders.models import ChangeRequest, Order, Placement
+from orders.models import Assignment, ChangeRequest, Order, Placement, StatusChange
 from orders.placing import changes
 from orders.placing.failures import (
     AlreadySent,
@@ -82,6 +86,58 @@ class OrderView(View):
             text = "1 to 255 visible characters of ASCII, without a space."
             raise Refused(400, "bad_key", f"{KEY} must be {text}", [(KEY, text)])
         return said
+
+
+class OrderQuery(PageQuery):
+    """The filters of the list of orders."""
+
+    # No choices: an unknown status of the platform is stored unchanged (A28).
+    status = serializers.CharField(required=False, max_length=100)
+    updated_since = serializers.DateTimeField(required=False)
+    reference = serializers.CharField(required=False, max_length=references.LIMIT)
+
+
+class OrderList(ListView[Order]):
+    """All orders of the workspace."""
+
+    scopes = {"GET": READ}
+    query = OrderQuery
+    serializer_class = OrderSerializer
+    pagination_class = Pages
+
+    @extend_schema(
+        operation_id="orders_list",
+        parameters=[
+            OpenApiParameter("status", str, description="The status of the order, such as PLACED"),
+            OpenApiParameter(
+                "updated_since",
+                datetime,
+                description="Read from the platform, or changed by a callback, since then",
+            ),
+            OpenApiParameter("reference", str, description="Orders of exactly this property"),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        """List orders with their assignments, in the order in which we learned of them."""
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Order]:
+        """Return the orders that match the query, with their assignments."""
+        rows = self.within(Order.objects.defer("observed").prefetch_related("assignments"))
+        if status := self.asked.get("status"):
+            rows = rows.filter(status=status)
+        if reference := self.asked.get("reference"):
+            rows = rows.filter(object_reference_id=reference)
+        if since := self.asked.get("updated_since"):
+            rows = rows.filter(_updated(since))
+        return rows
+
+
+def _updated(since: datetime) -> Q:
+    """Select orders of which we learned something since then, by our clock."""
+    lines = StatusChange.objects.filter(order=OuterRef("pk"), created_at__gte=since)
+    parts = Assignment.objects.filter(order=OuterRef("pk"), read_at__gte=since)
+    return Q(created_at__gte=since) | Q(read_at__gte=since) | Exists(lines) | Exists(parts)
 
 
 class PropertyOrders(OrderView, ListView[Order]):

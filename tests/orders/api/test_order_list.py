@@ -1,0 +1,77 @@
+"""A program lists the orders of its workspace, with filters and page by page."""
+
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
+
+from crm_sync.models import Workspace
+from tests.api import error, program
+from tests.orders.admin_rows import make_assignment, make_order, note
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def erp(main):
+    return program(main, ["orders:read"])
+
+
+def listed(erp, **query: object) -> list[str]:
+    return [one["id"] for one in erp.get(f"/orders?{urlencode(query)}")["items"]]
+
+
+def test_orders_are_found_by_status_and_by_the_reference_of_their_property(erp, main):
+    make_order(main, "1", object_reference_id="MH/1")
+    make_order(main, "2", object_reference_id="MH/1", status="COMPLETED")
+    make_order(main, "3", object_reference_id="MH/10", status="ON_THE_MOON")
+    assert listed(erp) == ["1", "2", "3"]
+    assert listed(erp, reference="MH/1") == ["1", "2"]
+    assert listed(erp, status="COMPLETED", reference="MH/1") == ["2"]
+    assert listed(erp, status="ON_THE_MOON") == ["3"]
+    assert listed(erp, status="PLACED", reference="MH/10") == []
+
+
+def test_an_order_is_updated_by_a_read_a_callback_or_a_read_of_an_assignment(erp, main):
+    today, since = now(), now() - timedelta(hours=1)
+    old = today - timedelta(days=2)
+    rows = [make_order(main, str(n), created_at=old, read_at=old) for n in range(4)]
+    make_order(main, "new")
+    rows[1].read_at = today
+    rows[1].save()
+    note(rows[2], "COMPLETED", created_at=today)
+    note(rows[0], "PLACED", created_at=old)
+    make_assignment(rows[3], "a3", read_at=today)
+    make_assignment(rows[0], "a0", read_at=old)
+    assert listed(erp, updated_since=since.isoformat()) == ["1", "2", "3", "new"]
+
+
+def test_pages_follow_each_other_while_orders_are_added(erp, main):
+    for n in range(5):
+        make_assignment(make_order(main, str(n)), f"a{n}")
+    page = erp.get("/orders?limit=2")
+    seen = [one["id"] for one in page["items"]]
+    make_order(main, "5")
+    while page["next"]:
+        page = erp.get(page["next"].partition("/api/v1")[2])
+        seen += [one["id"] for one in page["items"]]
+    assert seen == ["0", "1", "2", "3", "4", "5"]
+    with CaptureQueriesContext(connection) as captured:
+        items = erp.get("/orders?limit=4")["items"]
+    assert [one["assignments"][0]["id"] for one in items] == ["a0", "a1", "a2", "a3"]
+    assert len(captured) == 3  # the token, the orders, their assignments
+
+
+@pytest.mark.parametrize("path", ["status", "updated_since", "reference", "state"])
+def test_a_filter_that_is_empty_or_unknown_is_refused(erp, path):
+    assert error(erp.call("GET", f"/orders?{path}=")) == (400, "invalid", [path])
+
+
+@pytest.mark.rule("S12")
+def test_orders_of_another_workspace_are_not_listed(erp):
+    other = Workspace.objects.create(slug="other", base_url="http://other.invalid")
+    make_order(other, "9", object_reference_id="MH-1")
+    assert listed(erp) == listed(erp, reference="MH-1") == listed(erp, status="PLACED") == []
