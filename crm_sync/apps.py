@@ -16,7 +16,7 @@ class CrmSyncConfig(AppConfig):
         from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin.outgoing import message  # noqa: PLC0415
         from crm_sync.admin.overview import tiles  # noqa: PLC0415
-        from crm_sync.hooks import AppHooks, register  # noqa: PLC0415
+        from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import connection_checks as integrity  # noqa: PLC0415
         from crm_sync.outgoing import worker  # noqa: PLC0415
@@ -35,6 +35,9 @@ class CrmSyncConfig(AppConfig):
                 free_text=free_text.FREE_TEXT,
                 after_applied=[schedule.received],
                 after_missed=[schedule.missed],
+                api_scopes=[
+                    Scope("changes:read", _("Follow the changes of properties and orders"))
+                ],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention, message.attention],

@@ -9,6 +9,7 @@ from django.contrib.sessions.models import Session
 from crm_sync.expiry import Part, deletion, older
 from crm_sync.inbox import event_retention as inbox
 from crm_sync.models import OutgoingMessage, call_log
+from crm_sync.outgoing import sequence
 
 
 def expired(now: datetime) -> dict[str, Part]:
@@ -21,6 +22,7 @@ def expired(now: datetime) -> dict[str, Part]:
         **inbox.parts(dict.fromkeys(inbox.CLEARED, kept["events"]), now=now),
         **call_log.expired(now),
         "outgoing messages": deletion(messages),
+        "changes": sequence.removal(kept["events"], now=now),
         "lines of history": deletion(older(history, "action_time", days=kept["history"], now=now)),
         "sessions": deletion(Session.objects.filter(expire_date__lt=now).order_by("expire_date")),
     }

@@ -17,10 +17,12 @@ from django.utils import timezone
 from crm_sync.api import tokens
 from crm_sync.models import (
     CallCount,
+    ChangeSequence,
     Gap,
     OutgoingMessage,
     PlatformCall,
     ReceivedEvent,
+    ReportedChange,
     Subscription,
     WebhookMonitor,
     Workspace,
@@ -272,7 +274,10 @@ def _told(workspace: Workspace, mark: str) -> list[models.Model]:
         payload=f'{{"type":"{mark}"}}',
         due_at=NOW,
     )
-    return [to, message]
+    change = ReportedChange.objects.create(
+        workspace=workspace, number=1, kind="property.in_sync", occurred_at=NOW, data={"x": mark}
+    )
+    return [to, message, ChangeSequence.objects.create(workspace=workspace, last=1), change]
 
 
 def _undo(home: Property, mark: str) -> Undo:

@@ -15,7 +15,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 METHODS = ("GET", "PUT", "PATCH", "POST", "DELETE")
 OPEN = {"schema/", "docs/"}  # the same for everybody
 LAST = {"", "properties/<path:reference>"}  # what leads nowhere
-LISTS = {"orders", "properties"}  # of all in the workspace: empty for a stranger, and not 404
+LISTS = {
+    "changes",
+    "orders",
+    "properties",
+}  # of all in the workspace: empty for a stranger, and not 404
 
 
 def views() -> dict[str, Any]:

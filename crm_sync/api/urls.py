@@ -1,10 +1,13 @@
-"""The description of the API, for programs and for people."""
+"""The description of the API, for programs and for people, and the changes of both other apps."""
 
 from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
+from crm_sync.api.changes import Changes
+
 READS = ["get", "head"]  # OPTIONS would describe the views of the library
 urlpatterns = [
+    path("changes", Changes.as_view(), name="api_changes"),
     path("schema/", SpectacularJSONAPIView.as_view(http_method_names=READS), name="api_schema"),
     path(
         "docs/",

@@ -105,15 +105,15 @@ class PageQuery(Strict):
     limit = IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
 
 
-class ListView(View, ListAPIView[Row]):
-    """A list, which refuses wrong, empty and unknown parameters with 400.
+class QueryView(View):
+    """A view that refuses wrong, empty and unknown parameters with 400.
 
     Attributes:
-        query: the parameters that the list takes.
+        query: the parameters that the view takes.
         asked: the parameters of the call.
     """
 
-    query: type[PageQuery] = PageQuery
+    query: type[Strict] = PageQuery
     asked: dict[str, Any] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -123,6 +123,10 @@ class ListView(View, ListAPIView[Row]):
         query = self.query(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         self.asked = query.validated_data
+
+
+class ListView(QueryView, ListAPIView[Row]):
+    """A list, page by page."""
 
 
 @extend_schema(exclude=True)

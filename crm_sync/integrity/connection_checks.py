@@ -3,14 +3,16 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import (
+    ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
+    ReportedChange,
     Slot,
     Subscription,
     WebhookMonitor,
@@ -27,7 +29,10 @@ LONGEST_WAIT = timedelta(seconds=due.BACKOFF_LIMIT)
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    groups = (received_events, workspaces, webhooks, subscriptions, outgoing, places)
+    groups = (
+        *(received_events, workspaces, webhooks, subscriptions, outgoing, changes),
+        places,
+    )
     return [add(workspace_id, now) for add in groups]
 
 
@@ -149,6 +154,25 @@ def outgoing(workspace_id: int, now: datetime) -> CheckGroup:
         OutgoingMessage.objects.filter(workspace=workspace_id).only("kind", "message_id"),
         parts,
         [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * worker.LATEST + CLOCKS))],
+    )
+
+
+def changes(workspace_id: int, now: datetime) -> CheckGroup:
+    """Every change has a number within those of its sequence, or gets one when it is read (I37)."""
+    ends = ChangeSequence.objects.filter(workspace=OuterRef("workspace"))
+    has_number = Q(number__isnull=False)
+    return CheckGroup(
+        "changes",
+        ReportedChange.objects.filter(workspace=workspace_id)
+        .only("kind", "number")
+        .annotate(last=Subquery(ends.values("last")), removed=Subquery(ends.values("removed"))),
+        {"numbered": has_number, "without a number": ~has_number},
+        [
+            Invariant(
+                "has a number that its sequence has not given, or has removed",
+                has_number & (Q(last=None) | Q(number__gt=F("last")) | Q(number__lte=F("removed"))),
+            )
+        ],
     )
 
 

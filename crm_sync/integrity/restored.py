@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from crm_sync import hooks
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
+from crm_sync.outgoing import sequence
 from crm_sync.webhook import schedule
 from crm_sync.work import heartbeat
 
@@ -94,7 +95,8 @@ def _begin(workspace_id: int, now: datetime) -> Counts:
     return {
         "webhooks to be polled": schedule.ask(
             WebhookMonitor.objects.filter(workspace_id=workspace_id), now=now
-        )
+        ),
+        "changes removed": sequence.restart(workspace_id),
     }
 
 

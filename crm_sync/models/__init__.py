@@ -10,6 +10,7 @@ from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.provider_account import ProviderAccount
 from crm_sync.models.received_event import ReceivedEvent
+from crm_sync.models.reported_change import ChangeSequence, ReportedChange
 from crm_sync.models.ring import Ring
 from crm_sync.models.second_factor import AuthenticatorApp
 from crm_sync.models.slot import Slot
@@ -20,6 +21,7 @@ __all__ = [
     "ApiToken",
     "AuthenticatorApp",
     "CallCount",
+    "ChangeSequence",
     "Gap",
     "Heartbeat",
     "Hold",
@@ -28,6 +30,7 @@ __all__ = [
     "PlatformCall",
     "ProviderAccount",
     "ReceivedEvent",
+    "ReportedChange",
     "Ring",
     "Slot",
     "Subscription",

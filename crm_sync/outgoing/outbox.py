@@ -2,14 +2,14 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
 
-from crm_sync.models import OutgoingMessage, Subscription, Workspace
+from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
@@ -33,26 +33,28 @@ class Message:
 
 def tell(
     workspace_id: int,
-    kinds: Iterable[str],
-    messages: Callable[[], Iterable[Message]],
+    messages: Sequence[Message],
     *,
     now: datetime,
+    subscribed: Collection[str] | None = None,
 ) -> int:
-    """Write messages for each subscription that wants them and return their number.
+    """Write changes, and messages for each subscription that wants them; return their number.
 
-    Call it inside the transaction of the change. Without a subscription it is one query.
+    Call it inside the transaction of the change. Without a subscription it is two statements.
 
     Args:
-        kinds: the kinds of the messages; if nobody wants one of them, `messages` is not called.
+        subscribed: the kinds that subscriptions want, if the caller knows them. If it names none of
+            these, the subscriptions are not read.
     """
-    wanted = set(kinds)
+    _record(workspace_id, messages, now=now)
+    kinds = {one.kind for one in messages}
+    if subscribed is not None and kinds.isdisjoint(subscribed):
+        return 0
     found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True).order_by("pk")
     rows = list(found.values_list("pk", "kinds", "workspace__slug"))
-    if not any(wanted.intersection(names) for _, names, _ in rows):
-        return 0
     new = [
         _row(workspace_id, key, slug, message, now=now)
-        for message in messages()
+        for message in messages
         for key, names, slug in rows
         if message.kind in names
     ]
@@ -60,6 +62,29 @@ def tell(
     if new:
         doorbell.ring(QUEUE, workspace_id)
     return len(new)
+
+
+def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> None:
+    """Write the changes for the programs that follow them (`sequence`)."""
+    ReportedChange.objects.bulk_create(
+        ReportedChange(
+            workspace_id=workspace_id,
+            kind=one.kind,
+            occurred_at=one.at,
+            data=dict(one.data),
+            created_at=now,
+        )
+        for one in messages
+    )
+
+
+def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dict[str, Any]:
+    """Return a message as other systems read it, of the workspace with this slug."""
+    return {
+        "type": kind,
+        "timestamp": at.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+        "data": {"workspace": slug, **data},
+    }
 
 
 def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
@@ -89,11 +114,7 @@ def note_kinds(workspace_id: int) -> None:
 def _row(
     workspace_id: int, subscription_id: int, slug: str, message: Message, *, now: datetime
 ) -> OutgoingMessage:
-    document = {
-        "type": message.kind,
-        "timestamp": message.at.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
-        "data": {"workspace": slug, **message.data},
-    }
+    said = document(message.kind, message.at, message.data, slug)
     return OutgoingMessage(
         workspace_id=workspace_id,
         subscription_id=subscription_id,
@@ -101,7 +122,7 @@ def _row(
         # stop.
         message_id=f"msg_{secrets.token_hex(16)}",
         kind=message.kind,
-        payload=json.dumps(document, ensure_ascii=False, separators=(",", ":")),
+        payload=json.dumps(said, ensure_ascii=False, separators=(",", ":")),
         due_at=now,
         created_at=now,
     )

@@ -37,7 +37,7 @@ def tell(
     """
     new = [one.platform_id for one in materials if (one.platform_id, one.modified_at) not in before]
     if new:
-        outbox.tell(into.workspace_id, [READY.name], lambda: [_message(into, new, now)], now=now)
+        outbox.tell(into.workspace_id, [_message(into, new, now)], now=now)
     return bool(new)
 
 

@@ -31,7 +31,7 @@ def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
         if line["fact"] in _FACTS and not line["was_stale"] and line["previous"] != line["new"]
     ]
     if news:
-        outbox.tell(workspace_id, [STATUS.name], lambda: _messages(news), now=now)
+        outbox.tell(workspace_id, list(_messages(news)), now=now)
 
 
 def ids_of(order: Order) -> dict[str, Any]:

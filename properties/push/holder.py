@@ -112,14 +112,14 @@ class Holder:
     def _finish(self, columns: Columns, revision: int) -> bool:
         """End the push of the revision that was read, and store its message in one transaction."""
         now, row = self.clock(), with_columns(self.row, columns | RELEASED)
-        message = sync_messages.message(row, self.wanted, now=now)
+        message = sync_messages.message(row, now=now)
         with ExitStack() as around:
             if message:
                 around.enter_context(transaction.atomic())
                 columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
             is_written = self.claim.finish_if(columns, revision=revision)
             if is_written and message:
-                sync_messages.tell(row, message, now=now)
+                sync_messages.tell(row, message, self.wanted, now=now)
         return is_written
 
 

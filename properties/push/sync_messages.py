@@ -34,13 +34,11 @@ _UNDER_WAY = (
 )
 
 
-def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
-    """Return the message about a row with its new columns; None if not wanted or already sent."""
-    if not wanted or (state := row.state_at(now)) in _UNDER_WAY:
+def message(row: Property, *, now: datetime) -> Message | None:
+    """Return the message about a row with its new columns; None if it was reported already."""
+    if (state := row.state_at(now)) in _UNDER_WAY or row.told == mark(state, row):
         return None
     kind = {SyncState.IN_SYNC: IN_SYNC, SyncState.CONFLICT: CONFLICT}.get(state, REFUSED)
-    if kind not in wanted or row.told == mark(state, row):
-        return None
     problems = [
         {"kind": kind, "path": path, "message": _words(kind, problem)}
         for kind, path, problem in row.problems
@@ -66,6 +64,6 @@ def mark(state: str, row: Property) -> str:
     return f"{state} {row.revision}"
 
 
-def tell(row: Property, message: Message, *, now: datetime) -> None:
+def tell(row: Property, message: Message, subscribed: Collection[str], *, now: datetime) -> None:
     """Put the message into the outbox, inside the transaction that ends the push."""
-    outbox.tell(row.workspace_id, [message.kind], lambda: [message], now=now)
+    outbox.tell(row.workspace_id, [message], now=now, subscribed=subscribed)

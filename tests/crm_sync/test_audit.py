@@ -19,8 +19,10 @@ from crm_sync.hooks import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
 from crm_sync.models import (
+    ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
+    ReportedChange,
     Slot,
     Subscription,
     WebhookMonitor,
@@ -281,6 +283,15 @@ def said(**columns: Any):
     return act
 
 
+def numbered(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        ChangeSequence.objects.create(workspace=workspace, last=5, removed=2)
+        where = {"workspace": workspace, "kind": "test", "occurred_at": now()}
+        return str(ReportedChange.objects.create(**(where | columns)))
+
+    return act
+
+
 def order_lost(workspace: Workspace) -> str:
     row = first(ReceivedEvent, state="APPLIED", kind="ORDER_STATUS_UPDATED")
     plant(ReceivedEvent, row.pk, order_platform_id="nowhere")
@@ -304,6 +315,7 @@ ENDLESS = {"lease_token": TOKEN, "lease_until": FAR}
 NOBODY = "is leased by a dead worker, and not due"
 AHEAD = "is newer than what the mirror holds"
 PARENT = "parentRealtyReferenceId"
+UNGIVEN = "has a number that its sequence has not given, or has removed"
 TOO_LONG = "is leased for longer than a lease lasts"
 D, P, W = "received events", "properties", "webhooks"
 ORD, MAT, IMP, PLA = "orders", "materials", "imports", "placements"
@@ -365,6 +377,8 @@ PLANTED += [
 PLANTED += [
     ("subscriptions", "is tried later than any wait", told(due_at=FAR)),
     ("subscriptions", TOO_LONG, told(**ENDLESS)),
+    ("changes", UNGIVEN, numbered(number=6)),
+    ("changes", UNGIVEN, numbered(number=2)),
     ("outgoing messages", "is sent later than any delay", said(due_at=FAR)),
 ]
 NEWER = [

@@ -9,8 +9,10 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import (
+    ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
+    ReportedChange,
     Slot,
     Subscription,
     WebhookMonitor,
@@ -203,6 +205,18 @@ def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_p
         assert "outgoing_is_due_as_long_as_it_is_pending" in refused(row, columns)
 
 
+def test_a_change_has_a_number_of_its_own_and_only_what_was_numbered_is_removed(workspace):
+    sequence = ChangeSequence.objects.create(workspace=workspace, last=2)
+    assert "removed_change_was_numbered" in refused(sequence, {"removed": 3})
+    row, other = (
+        ReportedChange.objects.create(workspace=workspace, number=number, occurred_at=NOW)
+        for number in (1, None)
+    )
+    assert "number_of_a_change_is_positive" in refused(other, {"number": 0})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ReportedChange.objects.filter(pk=other.pk).update(number=row.number)
+
+
 def test_an_undo_is_due_until_it_has_ended(workspace):
     row = Undo.objects.create(workspace=workspace, up_to=0, **DUE)
     assert "undo_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
@@ -229,5 +243,6 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
+    tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}
     assert set(ours) - tried == set()

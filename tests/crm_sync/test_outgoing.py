@@ -45,7 +45,7 @@ def row(main: Workspace, receiver: Receiver) -> Subscription:
 def say(workspace: Workspace, *names: str) -> None:
     now = timezone.now()
     messages = [Message(KIND, now, {"reference": name}) for name in names]
-    assert outbox.tell(workspace.pk, [KIND], lambda: messages, now=now)
+    assert outbox.tell(workspace.pk, messages, now=now)
 
 
 def drain(workspace: Workspace, budget: float = 20.0) -> dict[str, int]:

@@ -211,7 +211,7 @@ def test_messages_to_other_systems_wait(workspace, settings):
     with receiving() as receiver:
         subscribe(workspace, receiver.url)
         message = Message("property.in_sync", now(), {"reference": "A-1"})
-        outbox.tell(workspace.pk, ["property.in_sync"], lambda: [message], now=now())
+        outbox.tell(workspace.pk, [message], now=now())
         pause(workspace, WorkKind.MESSAGES)
         turn.take(hooks.queue("outgoing"), workspace.pk)
         assert receiver.came == []

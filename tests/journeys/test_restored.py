@@ -135,6 +135,7 @@ def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
     placed = len(box.workspace.orders)
     counts = {
         "webhooks to be polled": 1,
+        "changes removed": 22,
         "properties to be read": 23,
         "open imports cancelled": 1,
         "orders to be read": 0,
@@ -142,7 +143,7 @@ def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
     }
     assert command("--dry-run") == ({"marked": {"main": counts}}, 0)
     assert not type(workspace).objects.exclude(restored_at=None).exists()
-    told = counts | {"open imports cancelled": 0}
+    told = counts | {"open imports cancelled": 0, "changes removed": 0}
     assert command("main") == ({"marked": {"main": counts}}, 0)
     assert command() == ({"marked": {"main": told | {"placements now uncertain": 0}}}, 0)
     assert command("--status")[1] == 3

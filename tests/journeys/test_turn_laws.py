@@ -186,9 +186,7 @@ def fill_outgoing(workspace, _) -> None:
     now = timezone.now()
     for _ in range(BACKLOG):
         subscribe(workspace, ALWAYS_FINE.url)
-    outbox.tell(
-        workspace.pk, ["property.in_sync"], lambda: [Message("property.in_sync", now, {})], now=now
-    )
+    outbox.tell(workspace.pk, [Message("property.in_sync", now, {})], now=now)
 
 
 FILL = {

@@ -52,7 +52,7 @@ DATA = (
     *("PLATFORM_CALLS=all", "PLATFORM_CALLS=off", "127.0.0.1", "192.0.2.1", "Firefox", "Linux"),
     *("property.in_sync", "property.refused", "property.conflict", "material.ready"),
     *("order.status_changed", "Authorization: Bearer", "UTC"),
-    *("orders:read", "orders:write", "properties:read", "properties:write"),
+    *("orders:read", "orders:write", "properties:read", "properties:write", "changes:read"),
 )
 # Names that pages of other rooms bring.
 GOOD = "a-very-good-password"

@@ -210,7 +210,8 @@ def test_one_bad_event_takes_nothing_from_the_others(
     for n in range(size):
         store(n)
     claims = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
-    with django_assert_max_num_queries(12):
+    # The changes are two statements of SQLite if there are a hundred.
+    with django_assert_max_num_queries(14):
         assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
     handlers = hooks.plugged().event_handlers
     works = handlers["ORDER_STATUS_UPDATED"]
