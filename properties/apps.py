@@ -48,6 +48,7 @@ class PropertiesConfig(AppConfig):
                 api_scopes=[
                     Scope("properties:read", _("Read properties, their state and history")),
                     Scope("properties:write", _("Create and change properties")),
+                    Scope("sources:fetch", _("Have the feed of a source fetched at once")),
                 ],
                 workspace_tabs=[
                     WorkspaceTab(

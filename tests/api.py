@@ -18,7 +18,14 @@ from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
 
 BASE = "/api/v1"
-EVERYTHING = ("changes:read", "properties:read", "properties:write", "orders:read", "orders:write")
+EVERYTHING = (
+    "changes:read",
+    "properties:read",
+    "properties:write",
+    "orders:read",
+    "orders:write",
+    "sources:fetch",
+)
 
 
 class Program:

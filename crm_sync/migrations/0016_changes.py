@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('crm_sync', '0014_names_of_messages'),
+        ('crm_sync', '0015_provider_accounts'),
     ]
 
     operations = [

@@ -53,6 +53,7 @@ DATA = (
     *("property.in_sync", "property.refused", "property.conflict", "material.ready"),
     *("order.status_changed", "Authorization: Bearer", "UTC"),
     *("orders:read", "orders:write", "properties:read", "properties:write", "changes:read"),
+    "sources:fetch",
 )
 # Names that pages of other rooms bring.
 GOOD = "a-very-good-password"
