@@ -479,6 +479,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "crm_sync.api.schema.completed",
         "properties.api.property_schema.every_field",
+        "config.api_examples.with_examples",
     ],
 }
 

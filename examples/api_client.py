@@ -1,4 +1,4 @@
-"""Create a property through the API, wait until the platform has it, and order photos for it.
+"""Create a property by the API, order photos for it, list its orders, and follow the changes.
 
 export CRM_API=https://crm.example.com/api/v1 CRM_TOKEN=crm_…
 python examples/api_client.py MH-2001 --user AGENT-1 --product GROUND_PHOTO
@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -56,6 +57,29 @@ class Api:
             raise ApiError(answer.status_code, document)
         return document
 
+    def pages(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield each item of a list, page by page."""
+        following: str | None = path
+        while following:
+            page = self.call("GET", following)
+            yield from page["items"]
+            following = page["next"] and self.path_of(page["next"])
+
+    def changes(self, position: int | None) -> Iterator[dict[str, Any]]:
+        """Yield the changes after a position, the number of the last one that was read.
+
+        Store the number of each change in the transaction in which you process it, so that you
+        never process it twice. After 410 read everything once, and begin again without a position.
+        """
+        path = "/changes" if position is None else f"/changes?after={position}"
+        while (page := self.call("GET", path))["items"]:
+            yield from page["items"]
+            path = self.path_of(page["next"])
+
+    def path_of(self, address: str) -> str:
+        """Return the path of an address of the API, which a proxy may have changed."""
+        return "/" + address.partition("/api/v1/")[2]
+
     def until(self, path: str, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
         """Read until the member has one of these values or time is up; return the document."""
         end = time.monotonic() + PATIENCE
@@ -66,12 +90,23 @@ class Api:
             time.sleep(0.5)
 
 
+def show(api: Api, reference: str, source: int | None) -> None:
+    """Print the orders of a property, and the last change that reports it; fetch a feed."""
+    for order in api.pages(f"/orders?reference={quote(reference, safe='')}&limit=50"):
+        print(f"  listed: order {order['id']}")
+    mine = (one["type"] for one in api.changes(None) if one["data"].get("reference") == reference)
+    print(f"  first change: {next(mine, 'none')}")
+    if source is not None:
+        print(f"  source {source}: {api.call('POST', f'/sources/{source}/fetch')['dueAt']}")
+
+
 def main() -> int:
     """Run the example. Exit codes: 0 ordered, 1 not ordered, 2 usage."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("reference")
     parser.add_argument("--user", required=True)
     parser.add_argument("--product", action="append", required=True, dest="products")
+    parser.add_argument("--source", type=int, help="a source whose feed is to be fetched")
     options = parser.parse_args()
     if not {"CRM_API", "CRM_TOKEN"} <= os.environ.keys():
         parser.error("set CRM_API and CRM_TOKEN first")
@@ -93,10 +128,11 @@ def main() -> int:
             print(f"  {one['path']}: {one['message']}")
         begun = api.call("POST", f"{path}/placements", wish, **{"Idempotency-Key": key})
         placement = api.until(f"/placements/{begun['id']}", "state", ENDED)
+        print(f"order {placement['order']}: {placement['state']} {placement['problem']}".rstrip())
+        show(api, options.reference, options.source)
     except (ApiError, requests.RequestException) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"order {placement['order']}: {placement['state']} {placement['problem']}".rstrip())
     return 0 if placement["state"] == "PLACED" else 1
 
 

@@ -60,6 +60,9 @@ def test_both_example_programs_do_what_they_say(running):
     first = run(*client, "--product", "GROUND_PHOTO")
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith("MH 2001: IN_SYNC\norder ")
+    (order,) = running.state()["orders"]
+    shown = [f"  listed: order {order}", "  first change: property.in_sync"]
+    assert first.stdout.splitlines()[2:] == shown
     assert run(*client, "--product", "GROUND_PHOTO").stdout == first.stdout
     assert len(running.state()["orders"]) == 1
     wrong = run(*client, "--product", "CASTLE")
