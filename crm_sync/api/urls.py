@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
-from crm_sync.api.changes import Changes
+from crm_sync.api.change_sequence import Changes
 
 READS = ["get", "head"]  # OPTIONS would describe the views of the library
 urlpatterns = [

@@ -15,6 +15,7 @@ from django.utils.timezone import now
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace, call_log
 from crm_sync.models.hold import pause, resume
+from crm_sync.outgoing import sequence
 from crm_sync.platform import transport
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.security import second_factor
@@ -157,6 +158,7 @@ def _lose_the_answer_to_an_order(environ: dict[str, str]) -> None:
 
 
 def _left_over(workspace: Workspace, agent: User) -> None:
+    sequence.read(workspace.pk, None, 5)  # a program has read some
     create(workspace, "N-1", {"title": "Not pushed yet"}, origin="ADMIN", now=now())
     edited = Property.objects.get(object_reference_id="A-3")
     edit(edited, {"title": "Edited"}, origin="ADMIN", now=now())
