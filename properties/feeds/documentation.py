@@ -16,7 +16,7 @@ from properties.catalog import NameSource
 from properties.feeds import limits, xml_stream
 from properties.feeds.idx import codes, idx_columns, line_layout
 from properties.feeds.idx.idx_columns import As
-from properties.feeds.openimmo import vocabulary as openimmo
+from properties.feeds.openimmo import openimmo_names as openimmo
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.table import csv_reader, table_columns, xlsx_reader

@@ -8,7 +8,7 @@ from pathlib import Path
 from crm_sync.sentence import sentence
 from properties.feeds.idx.line_layout import HEADER
 from properties.feeds.idx.reader import read_idx
-from properties.feeds.openimmo.reader import ROOT, read_openimmo
+from properties.feeds.openimmo.openimmo_reader import ROOT, read_openimmo
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import NO_FORMAT, Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json

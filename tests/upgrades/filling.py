@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.inbox import store
-from crm_sync.models import ReceivedEvent, Workspace, call_log
+from crm_sync.models import ProviderAccount, ReceivedEvent, Workspace, call_log
 from crm_sync.models.hold import pause, resume
 from crm_sync.outgoing import sequence
 from crm_sync.platform import transport
@@ -83,6 +83,7 @@ def _people(workspace: Workspace) -> User:
     second_factor.finish(agent, second_factor.begin(agent))
     Client().post(reverse("admin:login"), {"username": "agent", "password": "wrong"})
     user_list.ask(workspace.pk, now())
+    ProviderAccount.objects.create(user=agent, issuer="https://login.test", subject="1")
     return agent
 
 

@@ -17,8 +17,8 @@ from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
 from properties.feeds.contacts import odd_contacts
-from properties.feeds.openimmo import vocabulary
-from properties.feeds.openimmo.vocabulary import Words
+from properties.feeds.openimmo import openimmo_names
+from properties.feeds.openimmo.openimmo_names import Words
 from properties.feeds.overlay import nested
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Gone, Record, Refusal, duplicate
@@ -37,12 +37,12 @@ _MAY_BE_ZERO = frozenset({"floor", *_PLACE})
 # Where people find a field in their file.
 _SOURCES = longest_first(
     (
-        *((target, source) for source, target in reversed(vocabulary.MOVED)),
-        *((one.target, one.source) for one in (*vocabulary.WORDS, *vocabulary.FLAGS)),
-        *((f"localizations[0].{name}", source) for source, name in vocabulary.TEXTS),
-        ("title", vocabulary.TEXTS[0][0]),
-        ("conditions", vocabulary.STATE),
-        ("energyCertificate.energySources", vocabulary.SOURCES),
+        *((target, source) for source, target in reversed(openimmo_names.MOVED)),
+        *((one.target, one.source) for one in (*openimmo_names.WORDS, *openimmo_names.FLAGS)),
+        *((f"localizations[0].{name}", source) for source, name in openimmo_names.TEXTS),
+        ("title", openimmo_names.TEXTS[0][0]),
+        ("conditions", openimmo_names.STATE),
+        ("energyCertificate.energySources", openimmo_names.SOURCES),
     )
 )
 
@@ -66,7 +66,7 @@ class OpenimmoRecordReader:
         """
         if not isinstance(raw, dict):
             raw = {}
-        source = vocabulary.KEYS.get(self._profile.reference, vocabulary.EXTERN)
+        source = openimmo_names.KEYS.get(self._profile.reference, openimmo_names.EXTERN)
         key = _text(_pop(raw, source))
         try:
             return self._take(raw, source, key, position, mode)
@@ -79,8 +79,8 @@ class OpenimmoRecordReader:
         raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
         key = clean(key)[0].strip()
         reasons = self._identity_faults(source, key)
-        action = (_text(_pop(raw, vocabulary.ACTION)) or mode).upper()
-        if action in vocabulary.AWAY and not reasons:
+        action = (_text(_pop(raw, openimmo_names.ACTION)) or mode).upper()
+        if action in openimmo_names.AWAY and not reasons:
             return Gone(key)
         document = self._document(raw, key, action)
         faults = catalog.validate_document(document)
@@ -115,17 +115,17 @@ class OpenimmoRecordReader:
 
     def _document(self, raw: dict[str, Any], key: str, action: str) -> dict[str, Any]:
         draft = _Draft(raw, self._profile)
-        if (shown := _text(_pop(raw, vocabulary.EXTERN))) != key:
+        if (shown := _text(_pop(raw, openimmo_names.EXTERN))) != key:
             draft.put("displayReferenceId", shown)
         draft.move()
-        for one in vocabulary.WORDS:
+        for one in openimmo_names.WORDS:
             draft.put_word(one)
-        if action == vocabulary.REFERENCE:
+        if action == openimmo_names.REFERENCE:
             draft.values["availabilityState"] = "REFERENCE"
         # An object in a feed is published, unless it says otherwise.
         draft.values.setdefault("availabilityState", "ACTIVE")
         draft.put_offer()
-        for one in vocabulary.FLAGS:
+        for one in openimmo_names.FLAGS:
             draft.put_flag(one)
         draft.put_state()
         draft.put_kind()
@@ -161,7 +161,7 @@ class _Draft:
 
     def move(self) -> None:
         """Set the fields that have a value of their own."""
-        for source, target in vocabulary.MOVED:
+        for source, target in openimmo_names.MOVED:
             said = _pop(self.raw, source)
             if said is not None and (rest := self.put(target, said)) is not None:
                 _set(self.raw, source, rest)
@@ -176,7 +176,7 @@ class _Draft:
         """Set a field from a word; an unknown word stays."""
         said = _text(_get(self.raw, one.source))
         value = one.words.get(said.upper())
-        if value is None and one.words is vocabulary.COUNTRIES and len(said) == len("CH"):
+        if value is None and one.words is openimmo_names.COUNTRIES and len(said) == len("CH"):
             value = said.upper()
         if value is not None:
             self._read(one.source, one.target, value)
@@ -209,8 +209,8 @@ class _Draft:
     def put_state(self) -> None:
         """Set the condition and the age, which some words say in other fields."""
         for source, words in (
-            (vocabulary.STATE, vocabulary.STATES),
-            (vocabulary.AGE, vocabulary.AGES),
+            (openimmo_names.STATE, openimmo_names.STATES),
+            (openimmo_names.AGE, openimmo_names.AGES),
         ):
             found = words.get(_text(_get(self.raw, source)).upper())
             if found is not None:
@@ -221,29 +221,29 @@ class _Draft:
         kinds = _get(self.raw, "objektkategorie.objektart")
         found: list[tuple[str, str | None]] = []
         for kind, said in list(kinds.items()) if isinstance(kinds, dict) else ():
-            if kind not in vocabulary.KINDS:
+            if kind not in openimmo_names.KINDS:
                 continue
-            row = vocabulary.KINDS[kind]
+            row = openimmo_names.KINDS[kind]
             rest = []
             for one in said if isinstance(said, list) else [said]:
                 word = _text(one.get(f"@{row.attribute}")) if isinstance(one, dict) else ""
                 category = row.categories.get(word.upper())
                 found.append((kind, category))
-                if isinstance(one, dict) and (category is None or word in vocabulary.SAYS_MORE):
+                if isinstance(one, dict) and (category is None or word in openimmo_names.SAYS_MORE):
                     rest.append(one)
             _pop(self.raw, f"objektkategorie.objektart.{kind}")
             if rest:
                 _set(self.raw, f"objektkategorie.objektart.{kind}", _one_or_all(rest))
         if found:
-            self.values["propertyType"] = vocabulary.property_type(*found[0])
+            self.values["propertyType"] = openimmo_names.property_type(*found[0])
         if categories := list(dict.fromkeys(name for _, name in found if name)):
             self.values["propertyCategories"] = categories
 
     def put_texts(self) -> None:
         """Set the texts in the object's language, or in that of its sender."""
-        said = _LANGUAGE.fullmatch(_text(_get(self.raw, vocabulary.LANGUAGE)))
+        said = _LANGUAGE.fullmatch(_text(_get(self.raw, openimmo_names.LANGUAGE)))
         texts: dict[str, Any] = {}
-        for source, name in vocabulary.TEXTS:
+        for source, name in openimmo_names.TEXTS:
             text, rest = coerce(f"localizations[].{name}", _pop(self.raw, source))
             if rest is not None:
                 _set(self.raw, source, rest)
@@ -252,7 +252,7 @@ class _Draft:
         if "title" in texts:
             self.values["title"] = texts["title"]
         if said:
-            _pop(self.raw, vocabulary.LANGUAGE)
+            _pop(self.raw, openimmo_names.LANGUAGE)
         if texts:
             language = said[1].lower() if said else self.profile.language
             self.values["localizations"] = [{"languageCode": language, **texts}]
@@ -272,7 +272,7 @@ class _Draft:
     def put_commissions(self) -> None:
         """Set the commissions of an object that is either sold or let."""
         found = []
-        for element, payers in vocabulary.COMMISSIONS.items():
+        for element, payers in openimmo_names.COMMISSIONS.items():
             source = f"preise.{element}"
             said = _get(self.raw, source)
             text = _text(said)
@@ -291,11 +291,11 @@ class _Draft:
     def put_parking(self) -> None:
         """Set the parking spaces that have a price or a number."""
         found = []
-        for element, kind in vocabulary.PARKING.items():
+        for element, kind in openimmo_names.PARKING.items():
             said = _get(self.raw, f"preise.{element}")
             if not isinstance(said, dict):
                 continue
-            names = vocabulary.PARKING_MEMBERS
+            names = openimmo_names.PARKING_MEMBERS
             item, _ = coerce_item(
                 "parkingLots", {names[name]: said.pop(name) for name in names if name in said}
             )
@@ -320,7 +320,7 @@ class _Draft:
             link = {"url": address} | ({"title": title} if title else {})
             limits.check("daten.pfad", address)
             limits.check("anhangtitel", title)
-            if field := vocabulary.LINKS.get(group.upper()):
+            if field := openimmo_names.LINKS.get(group.upper()):
                 self.values.setdefault(field, []).append(link)
             else:
                 rest.append(link | ({"gruppe": group} if group else {}))
@@ -329,20 +329,20 @@ class _Draft:
 
     def put_energy_sources(self) -> None:
         """Set the sources of energy if all their words are known."""
-        text = _text(_get(self.raw, vocabulary.SOURCES)).upper()
+        text = _text(_get(self.raw, openimmo_names.SOURCES)).upper()
         words = _BETWEEN.split(text) if len(text) <= catalog.SHORT_TEXT else [text]
-        found = [vocabulary.ENERGY_SOURCES.get(word) for word in words]
+        found = [openimmo_names.ENERGY_SOURCES.get(word) for word in words]
         if None not in found:
             target = "energyCertificate.energySources"
-            self._read(vocabulary.SOURCES, target, list(dict.fromkeys(found)))
+            self._read(openimmo_names.SOURCES, target, list(dict.fromkeys(found)))
 
     def with_own(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return a document with the fields that an export of ours added to the object."""
-        said = _pop(self.raw, vocabulary.OWN)
+        said = _pop(self.raw, openimmo_names.OWN)
         leaves, rest = merge.leaves(document), []
         for one in said if isinstance(said, list) else [said] if said else []:
             name = _text(one.get("@feldname")) if isinstance(one, dict) else ""
-            path = name.removeprefix(vocabulary.OWN_PREFIX)
+            path = name.removeprefix(openimmo_names.OWN_PREFIX)
             field = catalog.find(path) if path != name else None
             text = _text(one)
             limits.check(name, text)
@@ -355,7 +355,7 @@ class _Draft:
             else:
                 leaves[path] = value
         if rest:
-            _set(self.raw, vocabulary.OWN, _one_or_all(rest))
+            _set(self.raw, openimmo_names.OWN, _one_or_all(rest))
         return merge.document({path: value for path, value in leaves.items() if value is not None})
 
 

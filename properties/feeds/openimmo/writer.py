@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
-from properties.feeds.openimmo import vocabulary
+from properties.feeds.openimmo import openimmo_names
 from properties.feeds.openimmo.record import REFERENCE, TEXT, OpenimmoRecordReader
 from properties.feeds.profile import Profile
 from properties.feeds.records import Record, Refusal
@@ -70,9 +70,9 @@ def to_openimmo(document: Document, *, now: datetime) -> Document:
     _write_links(record, document)
     reference = document[REFERENCE]
     is_reference = document.get("availabilityState") == "REFERENCE"
-    for source in (vocabulary.EXTERN, vocabulary.INTERN, vocabulary.OBID):
+    for source in (openimmo_names.EXTERN, openimmo_names.INTERN, openimmo_names.OBID):
         _put(record, source, reference)
-    _put(record, vocabulary.ACTION, vocabulary.REFERENCE if is_reference else "CHANGE")
+    _put(record, openimmo_names.ACTION, openimmo_names.REFERENCE if is_reference else "CHANGE")
     _put(record, "verwaltung_techn.kennung_ursprung", "crm-sync")
     _put(record, "verwaltung_techn.stand_vom", f"{now:%Y-%m-%d}")
     return record
@@ -87,13 +87,13 @@ def _completed(document: Document, record: Document) -> Unsaid:
     odd = _odd(before, merge.leaves(taken.document))
     own = [
         {
-            "@feldname": f"{vocabulary.OWN_PREFIX}{path}",
+            "@feldname": f"{openimmo_names.OWN_PREFIX}{path}",
             **({TEXT: json.dumps(before[path])} if path in before else {}),
         }
         for path in odd
     ]
     if own:
-        record[vocabulary.OWN] = own[0] if len(own) == 1 else own
+        record[openimmo_names.OWN] = own[0] if len(own) == 1 else own
         again = _read(record)
         if isinstance(again, Refusal):
             return [(WHOLE, reason) for reason in again.reasons]
@@ -120,7 +120,7 @@ def _odd(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Sente
 def _write_moved(record: Document, document: Document) -> None:
     written = set()
     demand = _get(document, "energyCertificate.type") == "ENERGY_REQUIRED"
-    for source, target in vocabulary.MOVED:
+    for source, target in openimmo_names.MOVED:
         is_other = demand and source.endswith("energieverbrauchkennwert")
         is_per_area = _get(document, target.rpartition(".")[0] + ".referring") == "M2"
         if target in written or is_other or (is_per_area and target.startswith("prices.")):
@@ -130,10 +130,10 @@ def _write_moved(record: Document, document: Document) -> None:
 
 
 def _write_words(record: Document, document: Document) -> None:
-    for one in vocabulary.WORDS:
+    for one in openimmo_names.WORDS:
         _put(record, one.source, _word(one.source, one.words, _get(document, one.target)))
     written: set[str] = set()
-    for one in vocabulary.FLAGS:
+    for one in openimmo_names.FLAGS:
         value = _get(document, one.target)
         name = next((name for name, said in one.words.items() if said == value), None)
         if one.target == "offerType":  # both flags are required
@@ -142,16 +142,19 @@ def _write_words(record: Document, document: Document) -> None:
         elif name is not None and one.target not in written:
             _put(record, f"{one.source}.@{name}", True)
             written.add(one.target)
-    for source, words in ((vocabulary.STATE, vocabulary.STATES), (vocabulary.AGE, vocabulary.AGES)):
+    for source, words in (
+        (openimmo_names.STATE, openimmo_names.STATES),
+        (openimmo_names.AGE, openimmo_names.AGES),
+    ):
         for word, (target, constant) in words.items():
             if _get(document, target) in (constant, [constant]):
                 _put(record, source, word)
                 break
     sources = _get(document, "energyCertificate.energySources")
     if isinstance(sources, list):
-        said = [_word("", vocabulary.ENERGY_SOURCES, one) for one in sources]
+        said = [_word("", openimmo_names.ENERGY_SOURCES, one) for one in sources]
         if None not in said:
-            _put(record, vocabulary.SOURCES, ", ".join(map(str, said)))
+            _put(record, openimmo_names.SOURCES, ", ".join(map(str, said)))
 
 
 def _word(source: str, words: Mapping[str, str], value: Any) -> str | None:
@@ -159,21 +162,23 @@ def _word(source: str, words: Mapping[str, str], value: Any) -> str | None:
     word = next((word for word, constant in words.items() if constant == said), None)
     if word is None:
         return None
-    return word.lower() if source in vocabulary.SMALL else vocabulary.SPELLED.get(word, word)
+    return (
+        word.lower() if source in openimmo_names.SMALL else openimmo_names.SPELLED.get(word, word)
+    )
 
 
 def _write_kind(record: Document, document: Document) -> None:
-    kind = vocabulary.KIND_OF_TYPE.get(document.get("propertyType", ""), "sonstige")
+    kind = openimmo_names.KIND_OF_TYPE.get(document.get("propertyType", ""), "sonstige")
     use = document.get("propertyType")
-    is_commercial = use in vocabulary.COMMERCIAL_USE
+    is_commercial = use in openimmo_names.COMMERCIAL_USE
     _put(record, "objektkategorie.nutzungsart.@WOHNEN", not is_commercial)
     _put(record, "objektkategorie.nutzungsart.@GEWERBE", is_commercial)
     categories = document.get("propertyCategories")
     found: dict[str, Any] = {}
     for category in categories if isinstance(categories, list) else []:
-        if category in vocabulary.KIND_OF:
-            name, word = vocabulary.KIND_OF[category]
-            found.setdefault(name, []).append({f"@{vocabulary.KINDS[name].attribute}": word})
+        if category in openimmo_names.KIND_OF:
+            name, word = openimmo_names.KIND_OF[category]
+            found.setdefault(name, []).append({f"@{openimmo_names.KINDS[name].attribute}": word})
     one_or_all = {name: said[0] if len(said) == 1 else said for name, said in found.items()}
     record["objektkategorie"]["objektart"] = one_or_all or {kind: ""}
 
@@ -181,9 +186,9 @@ def _write_kind(record: Document, document: Document) -> None:
 def _write_texts(record: Document, document: Document) -> None:
     texts = document.get("localizations")
     first = texts[0] if isinstance(texts, list) and texts and isinstance(texts[0], dict) else {}
-    for source, name in vocabulary.TEXTS:
+    for source, name in openimmo_names.TEXTS:
         _put(record, source, first.get(name, document.get(name) if name == "title" else None))
-    _put(record, vocabulary.LANGUAGE, first.get("languageCode"))
+    _put(record, openimmo_names.LANGUAGE, first.get("languageCode"))
 
 
 def _write_prices(record: Document, document: Document) -> None:
@@ -194,7 +199,7 @@ def _write_prices(record: Document, document: Document) -> None:
         if _get(document, f"{price}.referring") == "M2":
             _put(record, source, _get(document, f"{price}.{amount}"))
     for item in _items(document, "commissions"):
-        for element, payers in vocabulary.COMMISSIONS.items():
+        for element, payers in openimmo_names.COMMISSIONS.items():
             if payers.get(document.get("offerType", "")) == item.get("payer", ""):
                 share = item.get("percentage")
                 _put(record, f"preise.{element}", f"{share}%" if share else item.get("note"))
@@ -203,15 +208,15 @@ def _write_prices(record: Document, document: Document) -> None:
                     record["preise"][element] = text
                     _put(record, f"preise.{element}.@mit_mwst", item["isVatIncluded"])
     for item in _items(document, "parkingLots"):
-        for element, kind in vocabulary.PARKING.items():
+        for element, kind in openimmo_names.PARKING.items():
             if item.get("type") == kind:
-                for name, member in vocabulary.PARKING_MEMBERS.items():
+                for name, member in openimmo_names.PARKING_MEMBERS.items():
                     _put(record, f"preise.{element}.{name}", item.get(member))
 
 
 def _write_links(record: Document, document: Document) -> None:
     found = []
-    for group, field in vocabulary.LINKS.items():
+    for group, field in openimmo_names.LINKS.items():
         for link in _items(document, field):
             one: Document = {"@location": "REMOTE", "@gruppe": group}
             _put(one, "anhangtitel", link.get("title"))
@@ -278,5 +283,5 @@ def _xml(tag: str, value: Any) -> Iterator[str]:
 
 def _place(holder: str) -> Any:
     """Return the key that sorts the children of an element; unnamed ones keep their order."""
-    order = {name: at for at, name in enumerate(vocabulary.ORDER.get(holder, "").split())}
+    order = {name: at for at, name in enumerate(openimmo_names.ORDER.get(holder, "").split())}
     return lambda name: order.get(name, len(order))

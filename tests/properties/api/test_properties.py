@@ -182,7 +182,7 @@ def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user)
     batch.properties.add(row)
     bulk_edit.plan(batch, lambda _: {"id": "5"}, entered={}, now=by["now"])
     (planned,) = batch.edits.all()
-    assert planned.refused == {"id": "Only the platform can change this"}
+    assert bulk_edit.in_words(planned.refused) == {"id": "Only the platform can change this"}
     # A value that came past us is set right by that of the platform, and by no other.
     Property.objects.update(desired=row.desired | {"id": "5"})
     assert error(pushed.call("PATCH", "/properties/MH-1", {"id": "6"}))[2] == ["id"]

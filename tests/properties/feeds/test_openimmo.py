@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, open_lines
-from properties.feeds.openimmo import vocabulary
+from properties.feeds.openimmo import openimmo_names
 from properties.feeds.recognition import full_feed_format, read_feed
 from properties.feeds.records import FileWarning, Gone, Partial
 from properties.feeds.table.csv_reader import MAX_ROW
@@ -320,8 +320,8 @@ def test_all_items_of_a_file_pass_from_the_process_that_reads_it(tmp_path):
 
 
 def test_each_category_of_the_tables_is_read_back_as_itself():
-    for category, (kind, word) in vocabulary.KIND_OF.items():
-        assert vocabulary.KINDS[kind].categories[word] == category
+    for category, (kind, word) in openimmo_names.KIND_OF.items():
+        assert openimmo_names.KINDS[kind].categories[word] == category
 
 
 def test_a_file_is_read_object_by_object(tmp_path):

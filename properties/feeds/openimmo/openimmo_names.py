@@ -332,7 +332,7 @@ COMMISSIONS = {
 LINKS = {"FILMLINK": "videoLinks", "PANORAMA": "virtualTourLinks"}
 
 
-class Kind(NamedTuple):
+class ObjectType(NamedTuple):
     """A kind of object: the attribute of its element, its propertyType, and its words."""
 
     attribute: str
@@ -341,8 +341,8 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "zimmer": Kind("zimmertyp", "ROOM", {"ZIMMER": "SINGLE_ROOM"}),
-    "wohnung": Kind(
+    "zimmer": ObjectType("zimmertyp", "ROOM", {"ZIMMER": "SINGLE_ROOM"}),
+    "wohnung": ObjectType(
         "wohnungtyp",
         "APARTMENT",
         {
@@ -360,7 +360,7 @@ KINDS = {
             "TERRASSEN": "STEPPED_FLAT",
         },
     ),
-    "haus": Kind(
+    "haus": ObjectType(
         "haustyp",
         "HOUSE",
         {
@@ -379,7 +379,7 @@ KINDS = {
             "MEHRFAMILIENHAUS": "MULTIPLEX_HOUSE",
         },
     ),
-    "grundstueck": Kind(
+    "grundstueck": ObjectType(
         "grundst_typ",
         "PLOT",
         {
@@ -389,7 +389,7 @@ KINDS = {
             "LAND_FORSTWIRSCHAFT": "AGRICULTURAL_LOT",
         },
     ),
-    "buero_praxen": Kind(
+    "buero_praxen": ObjectType(
         "buero_typ",
         "COMMERCIAL",
         {
@@ -405,7 +405,7 @@ KINDS = {
             "AUSSTELLUNGSFLAECHE": "COMMERCIAL_SPACE",
         },
     ),
-    "einzelhandel": Kind(
+    "einzelhandel": ObjectType(
         "handel_typ",
         "COMMERCIAL",
         {
@@ -418,7 +418,7 @@ KINDS = {
             "KIOSK": "KIOSK",
         },
     ),
-    "gastgewerbe": Kind(
+    "gastgewerbe": ObjectType(
         "gastgew_typ",
         "GASTRONOMY",
         {
@@ -430,7 +430,7 @@ KINDS = {
             "HOTELS": "HOTEL",
         },
     ),
-    "hallen_lager_prod": Kind(
+    "hallen_lager_prod": ObjectType(
         "hallen_typ",
         "INDUSTRIAL",
         {
@@ -442,12 +442,12 @@ KINDS = {
             "LAGERFLAECHEN": "STORAGE_ROOM",
         },
     ),
-    "land_und_forstwirtschaft": Kind(
+    "land_und_forstwirtschaft": ObjectType(
         "land_typ",
         "AGRICULTURAL",
         {"ACKERBAU": "AGRICULTURAL_LOT", "GARTENBAU": "MARKET_GARDEN", "BAUERNHOF": "FARM_HOUSE"},
     ),
-    "parken": Kind(
+    "parken": ObjectType(
         "parken_typ",
         "PARKING",
         {
@@ -462,7 +462,7 @@ KINDS = {
             "BOOTSLIEGEPLATZ": "BOAT_MOORING",
         },
     ),
-    "sonstige": Kind(
+    "sonstige": ObjectType(
         "sonstige_typ",
         "OTHER",
         {
@@ -471,8 +471,10 @@ KINDS = {
             "PARKHAUS": "MULTISTOREY_CAR_PARK",
         },
     ),
-    "freizeitimmobilie_gewerblich": Kind("freizeit_typ", "OTHER", {"SPORTANLAGEN": "SPORTS_HALL"}),
-    "zinshaus_renditeobjekt": Kind(
+    "freizeitimmobilie_gewerblich": ObjectType(
+        "freizeit_typ", "OTHER", {"SPORTANLAGEN": "SPORTS_HALL"}
+    ),
+    "zinshaus_renditeobjekt": ObjectType(
         "zins_typ",
         "INVESTMENT",
         {
