@@ -109,7 +109,7 @@ def test_every_kind_of_platform_tells_its_users(box, workspace):
     rows = PlatformUser.objects.order_by("pk").values_list(*FIELDS)
     assert list(rows) == [
         ("101", "AGENT-1", "Agent One", "agent.one@example.com", "en", "+49 30 0000 0001", "DE"),
-        ("102", "AGENT-2", "Agent Two", "agent.two@example.com", "de", "+49 30 0000 0002", "DE"),
+        ("102", "AGENT-2", "Agent Two", "agent.two@example.com", "en", "+49 30 0000 0002", "DE"),
         (
             "103",
             "AGENT-3",
