@@ -352,7 +352,7 @@ def test_every_action_of_the_properties_asks_for_a_permission():
         for model in (Property, Conflict)
     }
     exports = {name: ["view"] for name in asked[Property] if name.startswith("export_")}
-    assert len(exports) == 3
+    assert len(exports) == 4
     assert asked[Property] == {
         **{name: ["change"] for name in ("push", "read", "set_fields")},
         **exports,
