@@ -57,6 +57,7 @@ class Store:
         self.queue, self.workspace_id = queue, workspace_id
         self.turns = 0  # under way
         self._lock, self._claiming, self._reading = (threading.Lock() for _ in range(3))
+        self._giving_back = threading.Lock()  # else the last turn could leave before the keeper
         self._waiting: deque[Claim[Any]] = deque()
         self._claimed_at = timezone.now()
         self._is_full = False  # the last claim found as many rows as its limit
@@ -75,7 +76,7 @@ class Store:
 
     def leave(self) -> Sequence[Claim[Any]]:
         """End a turn. The last turn returns the rows that are not begun, to be given back."""
-        with self._lock:
+        with self._giving_back, self._lock:
             self.turns -= 1
             return () if self.turns else self._emptied()
 
@@ -164,12 +165,16 @@ class Store:
 
     def give_back_idle(self, now: datetime) -> None:
         """Give back claimed rows that were not begun in time: all turns here are in long calls."""
-        with self._lock:
-            idle = self._emptied() if now - self._claimed_at > UNTOUCHED else []
-        with durability.working():
-            left = leases.give_back(idle)
-        with self._lock:  # rows that another transaction has locked are tried again
-            self._waiting.extend(left)
+        with self._giving_back:
+            with self._lock:
+                idle = self._emptied() if now - self._claimed_at > UNTOUCHED else []
+            left: Sequence[Claim[Any]] = idle
+            try:
+                with durability.working():
+                    left = leases.give_back(idle)
+            finally:  # what is locked, or could not be written, is tried again
+                with self._lock:
+                    self._waiting.extend(left)
 
     def _emptied(self) -> list[Claim[Any]]:
         left = list(self._waiting)
@@ -249,10 +254,10 @@ def _entered(queue: RowQueue[Any], workspace_id: int) -> Iterator[Store]:
     try:
         yield store
     finally:
+        left = store.leave()
         with _lock:
-            left = store.leave()
-            if not store.turns:
-                _stores.pop(key, None)
+            if not store.turns and _stores.get(key) is store:
+                del _stores[key]
         give_back(left)
 
 

@@ -125,7 +125,7 @@ def test_checks_of_more_than_ninety_days_ago_are_deleted(box, workspace, stock):
         sample(workspace)
     with time_machine.travel(now() + timedelta(days=91), tick=True):
         sample(workspace)
-        assert clear_deliveries() == {"checks for drift": 1}
+        assert clear_deliveries() == {"checks for drift": 1, "changes": 8}
     assert DriftCheck.objects.count() == 2
 
 
