@@ -100,3 +100,9 @@ def visit(browser: Browser, live_server):
     yield open_one
     for one in opened:
         one.page.context.close()
+
+
+@pytest.fixture
+def reads() -> tuple[str, int]:
+    """Return the language of the person and the width of the window; tests may choose others."""
+    return "en", 1400

@@ -28,7 +28,11 @@ from tests.browser.test_languages import speak
 from tests.properties.uploaded import table
 
 __all__ = ["delivered", "folder", "stock"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.parametrize("reads", [("en", 1400), ("de", 390)], ids=["desk", "phone"]),
+]
 MOST = 5
 RESUMED = "Resumed: %(work)s."
 IMPORTS = "A worker imports the file. This page follows by itself, and may be closed."
@@ -50,7 +54,7 @@ COUNT = "addEventListener('mousedown', () => sessionStorage.clicks++, true)"
 class Hand:
     """A person with a mouse, on one page, who reads a language."""
 
-    def __init__(self, page: Page, language: str):
+    def __init__(self, page: Page, language: str = "en"):
         self.page, self.language = page, language
         self.is_on_phone = page.viewport_size["width"] < 1000
         page.add_init_script(COUNT)
@@ -122,12 +126,12 @@ class Hand:
         self.page.get_by_text(self.words(text, **values)).first.wait_for()
 
 
-@pytest.fixture(params=[("en", 1400), ("de", 390)], ids=lambda param: param[0])
-def hand(request, visit, box, stock, drain_all) -> Iterator[Hand]:
+@pytest.fixture
+def hand(reads, visit, box, stock, drain_all) -> Iterator[Hand]:
     """Return the hand of somebody who is a user of the platform as well."""
     user_list.ask(stock.pk, now())
     drain_all()
-    language, width = request.param
+    language, width = reads
     window = visit(width=width)
     hand = Hand(window.log_in(), language)
     speak(language)

@@ -98,7 +98,8 @@ def longer(text: str) -> str:
 
 def _values(bracketed: re.Match[str]) -> str:
     """Return the values within a translated text, a line each; what is cut stays so."""
-    return "\n".join(_VALUE.findall(bracketed[0])) + "…" * bracketed[0].endswith("…")
+    values = "\n".join(_VALUE.findall(bracketed[0])) or " "
+    return values + "…" * bracketed[0].endswith("…")
 
 
 def untranslated(page: str, own: Collection[str] = ()) -> list[str]:

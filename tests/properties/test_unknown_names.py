@@ -68,7 +68,7 @@ def test_an_edit_may_bring_two_hundred_and_not_one_more_and_other_edits_go_on(ma
 def test_a_feed_brings_no_more_of_them_than_an_edit(main):
     assert editing.faults(ALLOWED, {}) == []
     (fault,) = bulk_create.faults("A", MANY)
-    assert fault.message.endswith("leave out 79800")
+    assert fault.message.endswith("leave out 79,800")
 
 
 def test_a_program_is_told_at_once(main, settings):
