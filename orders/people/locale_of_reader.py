@@ -21,7 +21,7 @@ def for_the_reader(respond: Respond) -> Respond:
 
     def answer(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
-            mine, own = reader(request.user)
+            mine, own = reader(request.user.pk)
             browsers = get_language_from_request(request)
             # The account on the platform is in "de"; the browser knows that of Switzerland.
             is_finer = not mine.language and browsers.startswith(f"{own}-")
