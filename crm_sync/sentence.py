@@ -140,6 +140,14 @@ def sentence_of(name: str, text: str) -> Sentence:
     return sentence("%(name)s: %(text)s", name=name, text=text)
 
 
+def first_of(names: Sequence[str], count: int) -> Value:
+    """Return the first names of `count`, and how many more there are, to stand in a sentence."""
+    more = count - len(names)
+    if more <= 0:
+        return names
+    return sentence("%(names)s and %(count)s more", names=names, count=more)
+
+
 def lazy_sentence(text: Text) -> Sentence:
     """Return a lazy text of ours, such as the label of a choice, as a sentence."""
     with override("en"):

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from crm_sync.sentence import Sentence, counted_sentence, lazy_sentence, sentence
+from crm_sync.sentence import Sentence, counted_sentence, first_of, lazy_sentence, sentence
 from properties.feeds.idx import object_reference
 from properties.imports.report import Excerpt
 from properties.models import Property, Sender
@@ -230,15 +230,7 @@ class FullFeedGuard:
         """Return a text about properties that came from another sender last; "" if none."""
         if not self._moved.count:
             return Sentence()
-        names, more = self._moved.first, self._moved.count - NAMED
-        if more <= 0:
-            return sentence(
-                "another sender brought these before, and this one does from now on: %(names)s",
-                names=names,
-            )
         return sentence(
-            "another sender brought these before, and this one does from now on: %(names)s and"
-            " %(more)s more",
-            names=names,
-            more=more,
+            "another sender brought these before, and this one does from now on: %(names)s",
+            names=first_of(self._moved.first, self._moved.count),
         )

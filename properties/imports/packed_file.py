@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from crm_sync.sentence import Sentence, sentence, sentence_of
+from crm_sync.sentence import Sentence, first_of, sentence, sentence_of
 from properties.feeds import NotAFeed
 from properties.feeds.unpack import NotUnpacked, is_packed, unpack
 
@@ -75,16 +75,8 @@ def _unpack(path: Path, into: Path) -> Sentence:
         raise _not_a_feed(path, error) from error
     if not found.beside:
         return Sentence()
-    names, more = found.beside[:NAMED], len(found.beside) - NAMED
-    if more <= 0:
-        return sentence(
-            "%(name)s is read, and left out of what is packed with it: %(names)s",
-            name=found.name,
-            names=names,
-        )
     return sentence(
-        "%(name)s is read, and left out of what is packed with it: %(names)s and %(more)s more",
+        "%(name)s is read, and left out of what is packed with it: %(names)s",
         name=found.name,
-        names=names,
-        more=more,
+        names=first_of(found.beside[:NAMED], len(found.beside)),
     )
