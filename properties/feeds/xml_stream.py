@@ -10,7 +10,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds import limits
-from properties.feeds.records import NotAFeed, in_line
+from properties.feeds.records import NotAFeed, Truncated, in_line
 
 CHUNK = 64 * 1024
 MAX_TOKEN = 1024 * 1024  # bytes of one tag or comment: expat parses it again with each chunk
@@ -19,6 +19,13 @@ _NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, when the file ends within an el
 
 class Broken(Exception):
     """The file is no well-formed XML, or declares entities, which no feed needs."""
+
+    def after(self, number: int, file_name: str) -> NotAFeed:
+        """Return the error of a file of which so many records were read."""
+        why = sentence(
+            "broken XML after %(number)s records: %(mistake)s", number=number, mistake=str(self)
+        )
+        return (Truncated if number else NotAFeed).of(file_name, why)
 
 
 class Element:

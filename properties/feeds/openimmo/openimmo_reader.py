@@ -12,7 +12,7 @@ from crm_sync.sentence import sentence
 from properties.feeds import limits
 from properties.feeds.openimmo.record import TEXT, OpenimmoRecordReader, merged
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import FileWarning, Item, NotAFeed, Partial, Truncated, in_line
+from properties.feeds.records import FileWarning, Item, NotAFeed, Partial, in_line
 from properties.feeds.xml_stream import Broken, Element, XmlFile
 
 ROOT = "openimmo"
@@ -40,10 +40,7 @@ def read_openimmo(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
             limits.check_record(raw, path.name, position)
             yield records.take(raw, position, mode)
     except Broken as error:
-        broken = sentence(
-            "broken XML after %(number)s records: %(mistake)s", number=number, mistake=str(error)
-        )
-        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
+        raise error.after(number, path.name) from error
     if "anbieter" not in file.outline:
         raise NotAFeed.of(path.name, sentence("OpenImmo, but it has no <anbieter>"))
     if scope != "VOLL":

@@ -10,7 +10,7 @@ from typing import Any
 from crm_sync.sentence import sentence
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed, Truncated, in_line
+from properties.feeds.records import Item, NotAFeed, in_line
 from properties.feeds.swissrets.precheck import XML, is_plain
 from properties.feeds.swissrets.survey import Survey
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
@@ -78,10 +78,7 @@ def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
             limits.check_record(raw, path.name, position)
             yield records.take(raw, position)
     except Broken as error:
-        broken = sentence(
-            "broken XML after %(number)s records: %(mistake)s", number=number, mistake=str(error)
-        )
-        raise (Truncated if number else NotAFeed).of(path.name, broken) from error
+        raise error.after(number, path.name) from error
     if "properties" not in file.outline and not file.outline <= _AROUND:
         why = sentence("XML, but no SwissRETS: it has no <properties>")
         raise NotAFeed.of(path.name, why)
