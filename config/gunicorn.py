@@ -5,8 +5,8 @@ from typing import Any
 from gunicorn.glogging import Logger
 
 from config import orphan
-from config.logs import one_line
 from crm_sync import tracing
+from crm_sync.text import in_one_line
 
 worker_class = "gthread"
 threads = 8
@@ -26,7 +26,7 @@ class AccessLog(Logger):  # type: ignore[misc] # gunicorn has no types
         """Return the values for a line."""
         found: dict[str, Any] = super().atoms(*arguments)
         return {
-            name: one_line(value) if isinstance(value, str) else value
+            name: in_one_line(value) if isinstance(value, str) else value
             for name, value in found.items()
         }
 

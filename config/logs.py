@@ -7,20 +7,7 @@ from typing import Any
 
 from crm_sync import tracing
 from crm_sync.platform.redaction import NOTHING
-
-# Control characters and line separators, and their escapes in the log.
-_ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-    ord("\t"): "\\t",
-    0x2028: "\\u2028",
-    0x2029: "\\u2029",
-}
-
-
-def one_line(text: str) -> str:
-    """Return a text with escaped control characters, so that it cannot forge a line of the log."""
-    return text.translate(_ESCAPED)
+from crm_sync.text import in_one_line
 
 
 class LineFormatter(logging.Formatter):
@@ -33,12 +20,12 @@ class LineFormatter(logging.Formatter):
         """Return the line of a record."""
         key = tracing.current().id
         record.trace = f" [{key}]" if key else ""
-        return NOTHING.text(one_line(super().formatMessage(record)))
+        return NOTHING.text(in_one_line(super().formatMessage(record)))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of logging
         """Return a traceback whose lines cannot be mistaken for lines of the log."""
         lines = super().formatException(ei).splitlines()
-        return "\n".join(f"    {NOTHING.text(one_line(line))}" for line in lines)
+        return "\n".join(f"    {NOTHING.text(in_one_line(line))}" for line in lines)
 
 
 class WithoutTraceback(logging.Filter):

@@ -7,6 +7,14 @@ from typing import Any
 # PostgreSQL cannot store NUL in a text, and UTF-8 has no form for half a surrogate pair.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _DIGITS = 18
+# Control characters and line separators, and their escapes in a log or on a terminal.
+_ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same in a JSON body: escaped, as bytes of UTF-8, or in UTF-16 and UTF-32, which contain NUL in
 # most characters. A raw NUL in a text is not JSON.
@@ -87,6 +95,11 @@ def whole(text: str) -> int | None:
     long ones.
     """
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
+
+
+def in_one_line(text: str) -> str:
+    """Return a text with escaped control characters, for one line of a log or of a terminal."""
+    return text.translate(_ESCAPED)
 
 
 def quoted(value: object, limit: int = 40) -> str:

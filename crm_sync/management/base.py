@@ -18,6 +18,7 @@ from crm_sync.models import Workspace, call_log
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.text import in_one_line
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 PROGRAM_LENGTH = 110  # characters of a column `program`
@@ -81,7 +82,7 @@ class SyncCommand(BaseCommand):
 
     def fail(self, message: str, code: int = FAILED) -> NoReturn:
         """End with one clear line on stderr and the exit code."""
-        raise (Partly if code == PARTLY else Failed)(message, returncode=code)
+        raise (Partly if code == PARTLY else Failed)(in_one_line(message), returncode=code)
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
         """End with the problem of a call, in the words of the pages, and with its raw text."""
@@ -95,7 +96,7 @@ class SyncCommand(BaseCommand):
             self.stdout.write(json.dumps(document, indent=2, default=str, ensure_ascii=False))
         else:
             for line in lines:
-                self.stdout.write(line)
+                self.stdout.write(in_one_line(line))
 
     def track(self, items: Sequence[Item], text: str) -> Iterable[Item]:
         """Return the items, with a progress bar on stderr if that is a terminal."""

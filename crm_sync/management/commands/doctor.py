@@ -18,7 +18,7 @@ from crm_sync.doctor.checking import guarded
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.text import counted
+from crm_sync.text import counted, in_one_line
 
 HERE = "this installation"
 COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "bold red"}
@@ -128,10 +128,14 @@ def _table(found: list[Named]) -> Table:
     for about, one in found:
         if about != before:
             table.add_section()
-            table.add_row("", f"[bold]{escape(about)}[/bold]")
+            table.add_row("", f"[bold]{_cell(about)}[/bold]")
         before = about
         color = COLORS.get(one.verdict, "dim")
         verdict = f"[{color}]{one.verdict.value}[/{color}]"
-        assumed = f"\n[dim]we assume: {escape(one.assumption)}[/dim]" if one.assumption else ""
-        table.add_row(verdict, escape(one.name), escape(one.found) + assumed, escape(one.remedy))
+        assumed = f"\n[dim]we assume: {_cell(one.assumption)}[/dim]" if one.assumption else ""
+        table.add_row(verdict, _cell(one.name), _cell(one.found) + assumed, _cell(one.remedy))
     return table
+
+
+def _cell(text: str) -> str:
+    return escape(in_one_line(text))

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, USAGE
 from crm_sync.platform.work_kind import WorkKind
+from crm_sync.text import in_one_line
 from orders.management.order_command import OrderCommand
 from orders.models import Placement
 from orders.placing import wish
@@ -79,9 +80,9 @@ class Command(OrderCommand):
                 workspace.refuse_held(WorkKind.ORDERS)
         warnings = [str(one) for one in already_ordered([ready])[0]]
         for warning in warnings:
-            self.stderr.write(f"warning: {warning}")
+            self.stderr.write(in_one_line(f"warning: {warning}"))
         if not as_json:
-            self.stdout.write("\n".join(_prices(ready)))
+            self.emit({}, _prices(ready), as_json=False)
         if options["dry_run"]:
             self._show_bodies(ready, warnings, as_json=as_json)
             return

@@ -1,0 +1,140 @@
+"""Values as people have them, in every text of every row and at every door (I17)."""
+
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import Model
+from django.test import Client
+from django.utils.timezone import now
+
+from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.webhook import sample_events
+from properties.models import Property
+from tests.api import encoded, program
+from tests.hostile import HOSTILE, UNSTORABLE, disguise
+from tests.journeys.test_property_push import remote
+from tests.roles import addresses, fill, lists_and_forms, ours, slug_of
+from tests.test_api_routes import address, views
+
+pytestmark = pytest.mark.django_db
+# What would run, or be computed, if a page took a value for something else.
+RUN = re.compile(r"<script>zz|<img src=x|onmouseover=[\"']zz|\b1337\b")
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all but the end of a line
+TOGETHER = {
+    "words": "".join(
+        HOSTILE[name]
+        for name in ("markup", "an attribute", "a template", "formats", "emoji", "look-alikes")
+    ),
+    "lines": HOSTILE["lines and a header"] + HOSTILE["an escape of a terminal"],
+    "a long text": HOSTILE["a long text"],
+}
+some_values = pytest.mark.parametrize("value", TOGETHER.values(), ids=TOGETHER)
+every_value = pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+everything = HOSTILE | UNSTORABLE
+every_value_at_all = pytest.mark.parametrize("value", everything.values(), ids=everything)
+
+
+def rows_with(value: str) -> dict[str, Any]:
+    """Make a workspace with the value in every text; return its rows by the label of the model."""
+    found = fill("a")
+    disguise("a", value, ours())
+    for row in found.values():
+        if isinstance(row, Model):
+            row.refresh_from_db()
+    return found
+
+
+@some_values
+def test_every_page_opens_and_shows_the_value_as_text(value, admin_user):
+    rows = rows_with(value)
+    browser = Client(raise_request_exception=False)
+    browser.force_login(admin_user)
+    wrong = []
+    for path in (*addresses(rows).values(), *lists_and_forms()):
+        answer = browser.get(path)
+        body = b"".join(answer) if answer.streaming else answer.content
+        if answer.status_code >= 500:
+            wrong.append((path, answer.status_code))
+        elif "html" in answer.get("Content-Type", "") and (found := RUN.search(body.decode())):
+            wrong.append((path, found.group()))
+        if any("\n" in said or name == "X-Injected" for name, said in answer.headers.items()):
+            wrong.append((path, answer.headers))
+    assert wrong == []
+
+
+@every_value
+def test_a_program_reads_the_value_as_it_is(value):
+    rows = rows_with(value)
+    one = program(rows["crm_sync.workspace"])
+    for route, scopes in views().items():
+        if "GET" in scopes:
+            assert one.call("GET", address(route, rows)).status_code == 200, route
+    row = rows["properties.property"]
+    assert one.get(address("properties/<str:reference>", rows))["desired"] == row.desired
+    assert row.desired["title"] == value
+
+
+@some_values
+def test_a_command_prints_one_document_or_lines_without_control_characters(value, capsys):
+    rows_with(value)
+    slug = slug_of("a")
+    for command in (["audit", slug], ["doctor", slug], ["forget_person", f"{value} name"]):
+        for more in ([], ["--json"]):
+            dry = ["--dry-run"] if command[0] == "forget_person" else []
+            with suppress(CommandError):
+                call_command(*command, *dry, *more)
+            said, failed = capsys.readouterr()
+            assert not CONTROL.search(failed + ("" if more else said)), command
+            if more and said:
+                json.loads(said)
+
+
+@every_value_at_all
+def test_a_value_that_a_program_writes_reaches_the_platform_or_is_refused(
+    box, workspace, drain_all, value
+):
+    one = program(workspace)
+    texts = [{"languageCode": "de", "title": value[:255], "description": value}]
+    answer = one.call("PUT", encoded("A-1"), {"title": value, "localizations": texts})
+    if answer.status_code != 201:
+        assert answer.status_code == 400
+        assert "title" in {said["path"] for said in answer.json()["fields"]}
+        assert not Property.objects.exists()
+        return
+    drain_all()
+    there, row = remote(box), Property.objects.get()
+    for name in ("title", "localizations"):
+        assert there[name] == row.desired[name] == row.observed[name]
+    assert row.desired["localizations"] == texts
+
+
+@every_value_at_all
+def test_a_callback_with_the_value_in_every_text_is_applied_or_says_why_not(
+    box, workspace, drain_all, value
+):
+    for kind in sample_events.KINDS:
+        event = sample_events.sample(kind, at=now(), fields={})
+        for name in event.keys() - {"event"}:
+            assert called(workspace, event | {name: value}) == 200, name
+    drain_all()
+    found = ReceivedEvent.objects.exclude(state__in=ReceivedEvent.SETTLED)
+    assert set(found.values_list("state", "problem_kind", "cause", "effect")) == set()
+
+
+def called(workspace: Workspace, event: dict[str, Any]) -> int:
+    """Return the status of a callback of the platform."""
+    secret = {workspace.auth_header_name: workspace.auth_secret}
+    return (
+        Client(raise_request_exception=False)
+        .post(
+            f"/webhooks/{workspace.uuid}/",
+            json.dumps(event),
+            content_type="application/json",
+            headers=secret,
+        )
+        .status_code
+    )
