@@ -3,14 +3,13 @@
 import importlib
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from properties.drift.sweep import sweep
 from properties.models import Property
 
-BEFORE, FILLED = "0014_batch_edits", "0018_match_keys"
+FILLED = "0018_match_keys"
 filling = importlib.import_module(f"properties.migrations.{FILLED}")
 
 
@@ -24,21 +23,16 @@ def keys() -> list[tuple[str | None, ...]]:
     return list(rows.values_list("address_key", "is24_key", "unit_key"))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_an_upgrade_fills_the_keys_of_all_rows(workspace, monkeypatch):
     monkeypatch.setattr(filling, "TOGETHER", 3)
-    try:
-        call_command("migrate", "properties", BEFORE, verbosity=0)
-        apps = MigrationLoader(connection).project_state(("properties", BEFORE)).apps
-        old = apps.get_model("properties", "Property").objects
-        for number in range(8):
-            old.create(workspace_id=workspace.pk, desired=document(number), platform_id=str(number))
-        old.create(workspace_id=workspace.pk, desired={}, platform_id="without")
-        call_command("migrate", "properties", verbosity=0)
-        wanted = [(f"seestr{n}|8002|3", f"is{n}", None) for n in range(8)]
-        assert keys() == [*wanted, (None, None, None)]
-    finally:
-        call_command("migrate", "properties", verbosity=0)
+    for number in range(8):
+        Property.objects.create(workspace=workspace, desired=document(number))
+    Property.objects.create(workspace=workspace, desired={})
+    Property.objects.update(address_key=None, is24_key=None, unit_key=None)
+    filling.fill(MigrationLoader(connection).project_state(("properties", FILLED)).apps, None)
+    wanted = [(f"seestr{n}|8002|3", f"is{n}", None) for n in range(8)]
+    assert keys() == [*wanted, (None, None, None)]
 
 
 @pytest.mark.django_db

@@ -3,15 +3,14 @@
 import importlib
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from properties.models import Property
 from properties.models.search_column import text_of
 
-BEFORE = "0010_held"
-filling = importlib.import_module("properties.migrations.0012_search_text")
+FILLED = "0012_search_text"
+filling = importlib.import_module(f"properties.migrations.{FILLED}")
 
 
 def document(number: int) -> dict:
@@ -34,28 +33,27 @@ def killed_at(reference: str):
     return text
 
 
+def apps_of_then():
+    return MigrationLoader(connection).project_state(("properties", FILLED)).apps
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_upgrade_that_was_interrupted_goes_on_until_each_row_has_its_words(
     workspace, monkeypatch
 ):
     monkeypatch.setattr(filling, "TOGETHER", 3)
-    try:
-        call_command("migrate", "properties", BEFORE, verbosity=0)
-        apps = MigrationLoader(connection).project_state(("properties", BEFORE)).apps
-        old = apps.get_model("properties", "Property").objects
-        for number in range(8):
-            names = {"object_reference_id": f"R-{number}", "platform_id": f"P-{number}"}
-            old.create(workspace_id=workspace.pk, desired=document(number), **names)
-        with monkeypatch.context() as patched:
-            patched.setattr(filling, "text_of", killed_at("R-4"))
-            with pytest.raises(KeyboardInterrupt):
-                call_command("migrate", "properties", verbosity=0)
-        assert Property.objects.exclude(search="").count() == 3
-        call_command("migrate", "properties", verbosity=0)
-        found = list(Property.objects.order_by("pk").values_list("search", flat=True))
-        assert found == [words(number) for number in range(8)]
-    finally:
-        call_command("migrate", "properties", verbosity=0)
+    for number in range(8):
+        names = {"object_reference_id": f"R-{number}", "platform_id": f"P-{number}"}
+        Property.objects.create(workspace=workspace, desired=document(number), **names)
+    Property.objects.update(search="")
+    with monkeypatch.context() as patched:
+        patched.setattr(filling, "text_of", killed_at("R-4"))
+        with pytest.raises(KeyboardInterrupt):
+            filling.fill(apps_of_then(), None)
+    assert Property.objects.exclude(search="").count() == 3
+    filling.fill(apps_of_then(), None)
+    found = list(Property.objects.order_by("pk").values_list("search", flat=True))
+    assert found == [words(number) for number in range(8)]
 
 
 @pytest.mark.django_db
@@ -65,9 +63,8 @@ def test_a_row_that_was_edited_meanwhile_keeps_its_words(workspace):
     Property.objects.filter(search__word="1").update(search=" edited")
     Property.objects.filter(search__word="2").update(search="")
     Property.objects.filter(search__word="3").update(search="")
-    apps = MigrationLoader(connection).project_state(("properties", "0012_search_text")).apps
     for _ in range(2):
-        filling.fill(apps, None)
+        filling.fill(apps_of_then(), None)
         found = list(Property.objects.order_by("pk").values_list("search", flat=True))
         texts = [f" #r{n} r {n} seestrasse zurich" for n in range(4)]
         assert found == [texts[0], " edited", *texts[2:]]

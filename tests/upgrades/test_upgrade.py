@@ -6,7 +6,6 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.utils.timezone import now
 from django_celery_beat.models import PeriodicTask
 
@@ -17,48 +16,42 @@ from properties.domain import undo_steps
 from properties.domain.change_selection import ChangeSelection
 from properties.feeds.swissrets import json_writer
 from properties.models import DriftCheck, Property, Recurring, Walk
+from properties.models.match_columns import keys_of
+from properties.models.search_column import text_of
 from sandbox.state.workspace import Workspace as PlatformState
 from tests.roles import addresses, lists_and_forms
+from tests.upgrades.conftest import ODD
 from tests.upgrades.dumps import ROOT, Dump, digest, keys, releases, secrets, tables_of_ours
 
-each_release = pytest.mark.parametrize("dump", releases(), indirect=True)
 # Tables that only said who works, or was tried last.
 GONE = {"crm_sync_lane", "properties_turn"}
-on_a_database = pytest.mark.django_db(transaction=True)
 
 
-def migrate() -> None:
-    call_command("migrate", verbosity=0)
-
-
-@each_release
-@on_a_database
-def test_no_row_and_no_secret_is_lost_and_the_audit_finds_nothing(dump):
-    before = keys()
-    schedules = PeriodicTask.objects.filter(task__startswith="properties.")  # rows of our own now
-    before[PeriodicTask._meta.db_table] -= set(schedules.values_list("pk", flat=True))
-    migrate()
+def test_no_row_and_no_secret_is_lost_and_the_audit_finds_nothing(upgrade):
     after = keys()
-    kept = before.keys() - GONE
-    lost = {table: before[table] - after.get(table, set()) for table in kept}
+    kept = upgrade.keys.keys() - GONE
+    lost = {table: upgrade.keys[table] - after.get(table, set()) for table in kept}
     assert {table: rows for table, rows in lost.items() if rows} == {}
-    assert secrets() == dump.beside["secrets"]
+    assert secrets() == upgrade.dump.beside["secrets"]
     call_command("audit", stdout=StringIO())
 
 
+def test_each_property_has_its_words_and_its_keys(upgrade):
+    rows = Property.objects.all()
+    assert {row.search == text_of(row) for row in rows} == {True}
+    names = ("address_key", "is24_key", "unit_key")
+    assert [{name: getattr(row, name) for name in names} for row in rows] == [
+        dict.fromkeys(names) | keys_of(row.desired) for row in rows
+    ]
+
+
 @pytest.mark.rule("I34")
-@each_release
-@on_a_database
-def test_no_workspace_from_before_begins_in_watch_only(dump):
-    migrate()
+def test_no_workspace_from_before_begins_in_watch_only(upgrade):
     assert Workspace.objects.exists()
     assert not Hold.objects.exists()
 
 
-@each_release
-@on_a_database
-def test_what_had_a_schedule_is_a_row_that_is_due_as_long_after_the_last_time(dump):
-    migrate()
+def test_what_had_a_schedule_is_a_row_that_is_due_as_long_after_the_last_time(upgrade):
     hour, day = timedelta(hours=1), timedelta(hours=24)
     checks = DriftCheck.objects.filter(finished_at__isnull=False)
     expected = {
@@ -70,11 +63,8 @@ def test_what_had_a_schedule_is_a_row_that_is_due_as_long_after_the_last_time(du
     assert not PeriodicTask.objects.filter(task__startswith="properties.").exists()
 
 
-@each_release
-@on_a_database
-def test_what_was_due_is_settled_with_the_platform(dump, box, drain_all):
-    migrate()
-    box.workspace = PlatformState.from_json(dump.beside["platform"])
+def test_what_was_due_is_settled_with_the_platform(upgrade, box, drain_all):
+    box.workspace = PlatformState.from_json(upgrade.dump.beside["platform"])
     there = len(box.workspace.orders)
     drain_all()
     # What a release left to a person still waits for one.
@@ -91,34 +81,18 @@ def test_what_was_due_is_settled_with_the_platform(dump, box, drain_all):
     call_command("audit", stdout=StringIO())
 
 
-@each_release
-@on_a_database
-def test_the_cause_of_an_older_stuck_event_is_shown_as_it_was_written(dump):
-    older = "unknown event 'A_NEW_ONE'"
-    with connection.cursor() as cursor:
-        cursor.execute("select max(id) from crm_sync_receivedevent where cause = ''")
-        (key,) = cursor.fetchone()
-        cursor.execute(
-            "update crm_sync_receivedevent set state = 'QUARANTINED', cause = %s, due_at = null,"
-            " canonical_digest = '' where id = %s",
-            [older, key],
-        )
-    migrate()
-    stuck = ReceivedEvent.objects.get(pk=key)
-    assert (stuck.problem_kind, worded(stuck.problem_kind, stuck.cause)) == ("OTHER", older)
-    assert set(ReceivedEvent.objects.exclude(pk=key).values_list("problem_kind", flat=True)) == {""}
+def test_the_cause_of_an_older_stuck_event_is_shown_as_it_was_written(upgrade):
+    stuck = ReceivedEvent.objects.get(pk=upgrade.odd)
+    assert (stuck.problem_kind, worded(stuck.problem_kind, stuck.cause)) == ("OTHER", ODD)
+    assert set(
+        ReceivedEvent.objects.exclude(pk=upgrade.odd).values_list("problem_kind", flat=True)
+    ) == {""}
 
 
-@each_release
-@on_a_database
-def test_the_lines_of_older_timelines_become_values(dump):
-    with connection.cursor() as cursor:
-        cursor.execute("select id, fact, source, previous, new from orders_statuschange")
-        before = {key: line for key, *line in cursor.fetchall()}
-    migrate()
+def test_the_lines_of_older_timelines_become_values(upgrade):
     after = {line.pk: line for line in StatusChange.objects.all()}
     facts = set()
-    for key, (fact, source, *texts) in before.items():
+    for key, (fact, source, *texts) in upgrade.timelines.items():
         line = after[key]
         pairs = [(line.previous, line.previous_name), (line.new, line.new_name)]
         facts.add((fact, source))
@@ -136,10 +110,7 @@ def test_the_lines_of_older_timelines_become_values(dump):
     assert some <= facts
 
 
-@each_release
-@on_a_database
-def test_every_page_opens(dump, box, boss):
-    migrate()
+def test_every_page_opens(upgrade, box, boss):
     workspace = Workspace.objects.latest("pk")  # an older release had no undos
     undo_steps.request(workspace, ChangeSelection(), up_to=0, actor=None, now=now())
     rows = {one._meta.label_lower: one._base_manager.last() for one in tables_of_ours()}
