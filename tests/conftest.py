@@ -4,7 +4,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -151,6 +151,21 @@ def no_calls_of_before() -> None:
 
     call_log.forget()
     slots._made.clear()  # else two threads make them at once, and one finds none
+
+
+@pytest.fixture(autouse=True)
+def no_thread_that_sees_no_rows(request: pytest.FixtureRequest, monkeypatch) -> None:
+    """Let no row be given back because it was not begun in a second, where nothing is committed.
+
+    The thread that does so has a connection of its own, which does not see the rows of such a test.
+    On a slow machine it would take them out of the turn.
+    """
+    mark = request.node.get_closest_marker("django_db")
+    commits = "transactional_db" in request.fixturenames or (
+        mark and mark.kwargs.get("transaction")
+    )
+    if not commits:
+        monkeypatch.setattr(turn, "UNTOUCHED", timedelta(minutes=1))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -352,6 +353,7 @@ SCREENS = {
 }
 
 
+@cache
 def pages() -> dict[str, tuple[str, list[str]]]:
     """Return the pages of the screens by the name of the route: model, and what an address holds.
 

@@ -130,13 +130,13 @@ def wrong_answer(role: str, name: str, slug: str, status: int, of_nothing: int) 
 
 @pytest.mark.rule("S12")
 def test_each_person_opens_the_rows_of_their_workspaces_and_every_other_is_not_there(a, b, who):
-    nowhere = missing(a)
+    nowhere, there = missing(a), {"a": addresses(a), "b": addresses(b)}
     wrong = []
     for role, client in who.items():
         for name, address in nowhere.items():
             of_nothing = client.get(address).status_code
-            for slug, rows in (("a", a), ("b", b)):
-                status = client.get(addresses(rows)[name]).status_code
+            for slug, paths in there.items():
+                status = client.get(paths[name]).status_code
                 if wrong_answer(role, name, slug, status, of_nothing):
                     wrong.append((role, name, slug, status, of_nothing))
     assert wrong == []

@@ -226,9 +226,6 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     # is within the turns of the same test, and it would be counted twice. So here it waits a
     # minute.
     monkeypatch.setattr(due, "BACKOFF_BASE", 60.0)
-    # The thread that gives back what was not begun in a second has a connection of its own, which
-    # does not see the rows of this test. On a slow machine it would take them out of the turn.
-    monkeypatch.setattr(turn, "UNTOUCHED", timedelta(minutes=1))
     monkeypatch.setitem(due.backoff.__kwdefaults__, "rng", lambda: 1.0)
     FILL[request.param][1](workspace, admin_user)
     one = hooks.queue(request.param)
