@@ -1,13 +1,15 @@
 """Plant each bug of the table in a copy of the tree, and see the tests fail.
 
-python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
+python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--sample N] [--seed N]
 
+`--sample 60` plants sixty of them, chosen by the seed; without a seed each run chooses others.
 0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage.
 """
 
 import argparse
 import compileall
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -53,6 +55,9 @@ def main(arguments: list[str]) -> int:
     if not chosen or not databases:
         print("nothing to plant", file=sys.stderr)
         return 2
+    if options.sample and options.sample < len(chosen):
+        print(f"{options.sample} of {len(chosen)}, chosen by --seed {options.seed}", flush=True)
+        chosen = random.Random(options.seed).sample(chosen, options.sample)
     with tempfile.TemporaryDirectory() as folder:
         trees: SimpleQueue[Path] = SimpleQueue()
         for n in range(AT_ONCE):
@@ -151,8 +156,12 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lab.mutants", description=__doc__)
     parser.add_argument("--database", choices=[SQLITE, POSTGRESQL])
     parser.add_argument("--only", default="", help="words in the name of a mutant")
-    parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
-    return parser.parse_args(arguments)
+    parser.add_argument("--sample", type=int, default=0, help="how many of them, by chance")
+    parser.add_argument("--seed", type=int, help="of the choice and of hypothesis")
+    options = parser.parse_args(arguments)
+    if options.seed is None:
+        options.seed = random.randrange(10_000) if options.sample else 0
+    return options
 
 
 if __name__ == "__main__":
