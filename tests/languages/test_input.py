@@ -8,12 +8,14 @@ import pytest
 from django.contrib.admin.widgets import AdminDateWidget, AdminTimeWidget
 from django.core.exceptions import ValidationError
 from django.forms import DateField, DateTimeField, DateTimeInput, TimeField
+from django.utils.formats import date_format
 from django.utils.translation import override
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crm_sync.admin.api_token import TokenForm
 from crm_sync.admin.workspace.pause_page import PauseForm
+from crm_sync.translated import day_alone, day_in_words
 from orders.admin.change_forms import RescheduleForm
 from orders.models import PersonSettings
 from properties.admin.source.source_form import SourceForm
@@ -182,6 +184,66 @@ def test_a_day_of_a_property_is_read_as_the_reader_writes_it(language, text):
     else:
         assert text in found.replace("11.24.", "11/24/")
         assert text in moment.replace("11.24.", "11/24/")
+
+
+@PLACES
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("24. November 2026", "24 novembre 2026", "24 nov. 2026", "24 NOV 2026", "24.Nov.2026"),
+        *("Di 24. Nov 2026", "mardi 24 novembre 2026", "mar. 24 nov. 2026", "Tue, 24 November 26"),
+        *("24.11.26", "24. 11. 26"),
+    ],
+)
+def test_a_day_with_a_month_in_words_or_a_short_year_is_read_in_each_language(language, text):
+    assert read(language, "energyCertificate.issuedAt", text) == "2026-11-24"
+    for hour in ("09:30", "09:30:00"):
+        found = read(language, "availabilityStartAt", f"{text}, {hour}")
+        assert found == "2026-11-24T08:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        *(("1er janv. 2026", "2026-01-01"), ("1º gen. 2026", "2026-01-01")),
+        *(("3. Mrz 2026", "2026-03-03"), ("3 fév. 2026", "2026-02-03")),
+        *(("3. Jänner 26", "2026-01-03"), ("3 août 26", "2026-08-03")),
+        # As strptime: 00 to 68 are years of this century.
+        *(("24.11.00", "2000-11-24"), ("24.11.68", "2068-11-24"), ("24.11.69", "1969-11-24")),
+        ("3 dec 99", "1999-12-03"),
+    ],
+)
+def test_a_short_or_worded_day_is_this_day(text, day):
+    assert read("de", "energyCertificate.issuedAt", text) == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "24 jui 2026",
+            "24 ma 2026",
+            "24 foo 2026",
+            "foo 24 nov 2026",
+            "nov 2026",
+            "24. November",
+        ),
+        *("26-11-24", "24-11-26", "24.11.126", "24.11.6", "about 24 nov 2026", "24 nov 2026 x"),
+        *("31. Februar 2026", "31.11.26", "24.13.26"),
+    ],
+)
+def test_a_day_that_is_none_or_may_be_two_is_refused_as_it_was_typed(text):
+    assert text in read("de", "energyCertificate.issuedAt", text)
+
+
+@given(st.dates(date(1000, 1, 1)), languages, languages)
+@example(date(2026, 3, 2), "de", "it")
+@example(date(2026, 8, 1), "fr", "en")
+def test_a_day_as_a_page_shows_it_is_read_as_this_day_in_each_language(day, showing, reading):
+    with override(showing):
+        texts = [day_in_words(day), day_alone(day), date_format(day, "j. F Y")]
+    for text in texts:
+        assert read(reading, "energyCertificate.issuedAt", text) == day.isoformat()
 
 
 DAYS = {
