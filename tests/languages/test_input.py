@@ -147,7 +147,24 @@ def test_an_input_shows_the_decimal_mark_of_the_reader_and_no_groups(language, a
 def test_a_number_in_words_has_the_decimal_mark_of_its_input(language):
     with override(language):
         assert worded("areaBwf", 1250.5) == f"{shown(language, 'areaBwf', 1250.5)} m²"
-        assert shown(language, "numberOfRooms", 3.5) in rooms_in_words(3.5)
+
+
+@PLACES
+@pytest.mark.parametrize(
+    ("rooms", "text"), [(3.5, "3½"), (0.5, "½"), (4, "4"), (4.0, "4"), (12.5, "12½")]
+)
+def test_rooms_are_written_as_the_market_writes_them_and_read_back(language, rooms, text):
+    with override(language):
+        assert rooms_in_words(rooms).split()[0] == text
+        assert worded("numberOfRooms", rooms) == text
+    assert read(language, "numberOfRooms", text) == rooms
+    assert read(language, "numberOfRooms", shown(language, "numberOfRooms", rooms)) == rooms
+
+
+@pytest.mark.parametrize(("language", "text"), [("de", "3,25"), ("fr", "3,25"), ("en", "3.25")])
+def test_another_part_of_a_room_is_a_decimal(language, text):
+    with override(language):
+        assert worded("numberOfRooms", 3.25) == text
 
 
 # --- days, times and moments ---
