@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from crm_sync.admin.api_token import TokenForm
 from crm_sync.admin.workspace.pause_page import PauseForm
+from crm_sync.sentence import Sentence
 from crm_sync.translated import day_alone, day_in_words
 from orders.admin.change_forms import RescheduleForm
 from orders.models import PersonSettings
@@ -22,6 +23,7 @@ from properties.admin.source.source_form import SourceForm
 from properties.admin.words import rooms_in_words, worded
 from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable
+from properties.catalog.ranges import range_fault
 from properties.forms import input_values
 from tests.properties.form_page import errors, make, opened, post, save, state
 
@@ -165,6 +167,35 @@ def test_rooms_are_written_as_the_market_writes_them_and_read_back(language, roo
 def test_another_part_of_a_room_is_a_decimal(language, text):
     with override(language):
         assert worded("numberOfRooms", 3.25) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "latitude", "year"),
+    [
+        (
+            "de",
+            "zwischen -90 und 90 schreiben, nicht 91,25",
+            "zwischen 1000 und 2999 schreiben, nicht 98",
+        ),
+        ("fr", "entre -90 et 90, et non 91,25", "entre 1000 et 2999, et non 98"),
+        ("it", "tra -90 e 90, non 91,25", "tra 1000 e 2999, non 98"),
+        (
+            "de-ch",
+            "zwischen -90 und 90 schreiben, nicht 91.25",
+            "zwischen 1000 und 2999 schreiben, nicht 98",
+        ),
+    ],
+)
+def test_a_number_that_a_field_cannot_mean_is_named_as_the_reader_writes_it(
+    language, latitude, year
+):
+    faults = [
+        Sentence.loaded(range_fault(FIELDS[path], value).dumped)
+        for path, value in (("address.geo.latitude", 91.25), ("yearBuilt", 98.0))
+    ]
+    with override(language):
+        for fault, text in zip(faults, (latitude, year), strict=True):
+            assert text in fault.said()
 
 
 # --- days, times and moments ---
