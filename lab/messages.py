@@ -33,7 +33,7 @@ from properties.catalog.field_names import (
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
 PACKAGES = ("config", "crm_sync", "orders", "properties")
-LANGUAGES = ("de", "fr", "it")
+LANGUAGES = ("de", "fr", "it")  # also those that no page offers yet (decision 29)
 # What our pages show of django-celery-beat, which has no Italian.
 SCHEDULES: tuple[str | tuple[str, str], ...] = (
     *("periodic task", "periodic tasks", "Periodic Tasks", "interval", "intervals"),

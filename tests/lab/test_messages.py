@@ -5,8 +5,10 @@ from collections import Counter
 
 import pytest
 from babel.messages import Catalog
+from django.conf import settings
 from django.utils.translation import override
 
+from crm_sync import translated
 from lab.messages import (
     LANGUAGES,
     catalogue_of,
@@ -38,6 +40,11 @@ def texts() -> Catalog:
 )
 def test_each_text_is_extracted_with_its_context(texts, text, context):
     assert texts.get(text, context) is not None
+
+
+def test_each_language_that_is_offered_has_a_catalogue():
+    offered = {code.partition("-")[0] for code, _ in settings.LANGUAGES}
+    assert offered == set(translated.LANGUAGES) <= {"en", *LANGUAGES}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
