@@ -130,6 +130,7 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
 )
 # Of them, those that Django's scripts show: what moves from one list of choices to the other.
 SCRIPTS = (
+    *("Available %s", "Chosen %s"),  # without a gender, which Django's own have
     *("Choose all %s", "Choose selected %s", "Remove all %s", "Remove selected %s"),
     'Choose %s by selecting them and then select the "Choose" arrow button.',
     'Remove %s by selecting them and then select the "Remove" arrow button.',
