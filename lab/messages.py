@@ -117,6 +117,7 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
     *("Password-based authentication", "Password-based authentication was disabled."),
     *("Disable password-based authentication", "Enable password-based authentication"),
     "Conflicting form data submitted. Please try again.",
+    "Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
     "Enable password-based authentication for this user by setting a password.",
     "Raw passwords are not stored, so there is no way to see the user’s password.",
     "This action will <strong>enable</strong> password-based authentication for this user.",

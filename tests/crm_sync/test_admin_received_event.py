@@ -79,7 +79,7 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(main, boss):
         "5 min ago",
         "120 ms",
         "Callback",
-        "order 5000: Placed → In progress",
+        "Order 5000: Placed → In progress",
     ):
         assert shown in text
 
