@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
@@ -47,7 +47,7 @@ CAUSES: dict[str, Text] = {
     Cause.BATCH: _("batch %(key)s"),
     Cause.MATCH: _("match %(key)s"),
 }
-SENT: tuple[Text, str] = (_("Sent"), "good")
+SENT: tuple[Text, str] = (pgettext_lazy("change", "Sent"), "good")
 NOT_YET: tuple[Text, str] = (_("Not yet"), "info")
 OFFERED = 50  # imports in the filter
 MOST_PEOPLE = 200
