@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Self, TypeAlias, cast
 
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext, override
@@ -19,7 +20,7 @@ from crm_sync.text import clean
 from crm_sync.translated import Text, day_in_words, minute_in_words, number
 
 LONGEST = 2000  # characters of a text that is stored
-Value: TypeAlias = "str | int | date | Sentence | Sequence[Value]"
+Value: TypeAlias = "str | float | date | Sentence | Sequence[Value]"
 _MESSAGE, _VALUES, _TEXT, _MOMENT, _DAY = "say", "with", "text", "at", "day"
 
 
@@ -120,7 +121,8 @@ def sentence(message: str, /, **values: Value) -> Sentence:
 
     Args:
         message: English, with a named placeholder for each value: "%(count)s rows".
-        values: texts of others, numbers, days, aware moments, sentences, or lists of these.
+        values: texts of others, whole numbers (with thousands apart), decimals, days, aware
+            moments, sentences, or lists of these.
     """
     return Sentence("", message, values)
 
@@ -175,6 +177,8 @@ def _in_english(value: Value) -> str:
     # A sentence of a module is made before there is any translation, so its text asks for none.
     if isinstance(value, str):
         return format(value)
+    if isinstance(value, float):
+        return str(value)
     if isinstance(value, int):
         return f"{value:,}"  # quick, and the same where there are no settings
     with override("en"), timezone.override(UTC):
@@ -184,6 +188,8 @@ def _in_english(value: Value) -> str:
 def _said(value: Value) -> str:
     if isinstance(value, str):
         return said(value)
+    if isinstance(value, float):
+        return number_format(value)
     if isinstance(value, int):
         return number(value)
     if isinstance(value, datetime):
@@ -195,7 +201,7 @@ def _said(value: Value) -> str:
 
 
 def _kept(value: Value) -> Value:
-    if isinstance(value, Sentence | int | date):
+    if isinstance(value, Sentence | int | float | date):
         return value
     return _cut(value) if isinstance(value, str) else [_kept(one) for one in value]
 
@@ -205,7 +211,9 @@ def _changed(value: Value, change: Callable[[str], str]) -> Value:
         return value.changed(change)
     if isinstance(value, str):
         return change(value)
-    return value if isinstance(value, int | date) else [_changed(one, change) for one in value]
+    return (
+        value if isinstance(value, int | float | date) else [_changed(one, change) for one in value]
+    )
 
 
 def _cut(text: str) -> str:
@@ -217,7 +225,7 @@ def _stored(value: Value) -> Any:
         return value.stored if value.message else {_TEXT: format(value)}
     if isinstance(value, date):
         return {_MOMENT if isinstance(value, datetime) else _DAY: value.isoformat()}
-    return value if isinstance(value, str | int) else [_stored(one) for one in value]
+    return value if isinstance(value, str | int | float) else [_stored(one) for one in value]
 
 
 def _of(stored: Any) -> Value:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 else:
     Text = str
 
+# Those of `settings.LANGUAGES` without their regions; the reader of a feed has no settings.
+LANGUAGES = ("en", "de", "fr", "it")
 UNITS: tuple[tuple[int, Text], ...] = (
     (86_400, _("%(count)s d")),
     (3_600, _("%(count)s h")),

@@ -33,7 +33,7 @@ from properties.catalog.field_names import (
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
 PACKAGES = ("config", "crm_sync", "orders", "properties")
-LANGUAGES = ("de", "fr", "it")
+LANGUAGES = ("de", "fr", "it")  # also those that no page offers yet (decision 29)
 # What our pages show of django-celery-beat, which has no Italian.
 SCHEDULES: tuple[str | tuple[str, str], ...] = (
     *("periodic task", "periodic tasks", "Periodic Tasks", "interval", "intervals"),
@@ -117,6 +117,7 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
     *("Password-based authentication", "Password-based authentication was disabled."),
     *("Disable password-based authentication", "Enable password-based authentication"),
     "Conflicting form data submitted. Please try again.",
+    "Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
     "Enable password-based authentication for this user by setting a password.",
     "Raw passwords are not stored, so there is no way to see the user’s password.",
     "This action will <strong>enable</strong> password-based authentication for this user.",
@@ -130,6 +131,7 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
 )
 # Of them, those that Django's scripts show: what moves from one list of choices to the other.
 SCRIPTS = (
+    *("Available %s", "Chosen %s"),  # without a gender, which Django's own have
     *("Choose all %s", "Choose selected %s", "Remove all %s", "Remove selected %s"),
     'Choose %s by selecting them and then select the "Choose" arrow button.',
     'Remove %s by selecting them and then select the "Remove" arrow button.',

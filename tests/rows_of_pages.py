@@ -31,6 +31,7 @@ from orders.models import (
     StatusChange,
     UserList,
 )
+from properties.drift.findings import DriftVerdict, entry
 from properties.models import Conflict, DriftCheck, Import, Property, Sender, Source
 from tests.crm_sync.admin_pages import make_received_event, make_workspace
 
@@ -122,7 +123,7 @@ def _properties(main: Workspace, now: datetime) -> None:
             differing=count,
             unexplained=count,
             fields=dict.fromkeys(("title", "numberOfRooms", "floor", "city"), 1),
-            found=[{"reference": f"{n}"} for n in range(9)],
+            found=[entry(n, f"{n}", DriftVerdict.UNEXPLAINED, ("title",)) for n in range(9)],
         )
 
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -228,7 +228,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
                 (gettext("Last used"), exact_moment(token.last_used_at, now)),
                 (gettext("Valid until"), exact_moment(token.expires_at, now)),
                 (gettext("Revoked"), exact_moment(token.revoked_at, now)),
-                (gettext("Created"), exact_moment(token.created_at, now)),
+                (pgettext("moment", "Created"), exact_moment(token.created_at, now)),
                 (gettext("Created by"), token.maker or EMPTY),
             ],
             "can_act": token.revoked_at is None and self.has_act_permission(request),

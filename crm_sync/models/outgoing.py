@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
@@ -54,7 +54,7 @@ class OutgoingState(models.TextChoices):
     """The state of a message; exactly one at any time (I31)."""
 
     PENDING = "PENDING", _("Pending")
-    DELIVERED = "DELIVERED", _("Delivered")
+    DELIVERED = "DELIVERED", pgettext_lazy("message", "Delivered")
     GIVEN_UP = "GIVEN_UP", _("Given up")
 
 

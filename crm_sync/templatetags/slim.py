@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString, mark_safe
 from unfold.templatetags.unfold_list import CHECKBOX_CLASSES, LINK_CLASSES, ROW_CLASSES
 
 register = template.Library()
-TITLE = re.compile('(?<= data-label=")[a-z]')
+TITLE = re.compile(r'(?<= data-label=")[^\W\d_]')
 # As unfold writes them; the name of the column, before the first, stays.
 SHORT = (
     (" ".join(ROW_CLASSES), "cs-cell"),

@@ -30,6 +30,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace
 from crm_sync.security import access, login, password_links
+from crm_sync.security.roles import stored_role
 from crm_sync.sentence import sentence
 from orders.models import PlatformUser
 from orders.platform_users import user_mirror
@@ -172,10 +173,11 @@ class InvitingUserAdmin(UserAdmin):
         if request.method == "POST" and form.is_valid():
             person, is_tied = form.save()
             rows = User.objects.filter(pk=person.pk)
+            role = stored_role(form.cleaned_data["group"].name)
             note(
                 request,
                 rows,
-                sentence("Invited as %(group)s.", group=str(form.cleaned_data["group"])),
+                sentence("Invited as %(group)s.", group=role),
                 ADDITION,
             )
             if not is_tied:

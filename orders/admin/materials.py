@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
@@ -59,7 +59,9 @@ def sections(row: Property, now: datetime) -> list[Section]:
 
     At most six queries. A `hooks.AppHooks.property_sections`.
     """
-    delivered = _section("materials", _("Delivered"), deliveries.of_property(row), now)
+    delivered = _section(
+        "materials", pgettext("materials", "Delivered"), deliveries.of_property(row), now
+    )
     generated = deliveries.marketing_of_property(row)
     if not generated:
         return [delivered]

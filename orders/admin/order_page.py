@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
@@ -82,7 +82,7 @@ def _facts(order: Any, placement: Placement | None, now: datetime) -> list[tuple
         (_("Workspace"), order.workspace_slug),
         (_("Ordered by"), who_fact(order.who)),
         (_("Price"), total(placement.products) if placement else ELSEWHERE),
-        (_("Placed"), exact_moment(order.placed_at, now)),
+        (pgettext("moment", "Placed"), exact_moment(order.placed_at, now)),
         (_("Last read"), exact_moment(order.read_at, now)),
         (_("Next read"), exact_moment(order.due_at, now) if order.due_at else _("Not planned")),
     ]

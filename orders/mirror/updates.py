@@ -98,11 +98,21 @@ def _apply_status(
     is_end = new in terminal and not row.is_confirmed
     if any(one.is_tie for one in writes) or (write.is_new and (is_gap or is_end)):
         context.rows.ask_for(order)
-    subject, move = _named(order, row), f"{previous} → {new}"
+    return _effect(writes, _moved(_named(order, row), row, previous, new, is_listed=is_listed))
+
+
+def _moved(
+    subject: Sentence, row: Order | Assignment, previous: str, new: str, *, is_listed: bool
+) -> Sentence:
+    choices = statuses.OrderStatus if isinstance(row, Order) else statuses.AssignmentStatus
+    move = sentence(
+        "%(before)s → %(after)s",
+        before=statuses.stored(previous, choices),
+        after=statuses.stored(new, choices),
+    )
     if is_listed:
-        return _effect(writes, sentence("%(subject)s: %(move)s", subject=subject, move=move))
-    text = sentence("%(subject)s: %(move)s (not a listed move)", subject=subject, move=move)
-    return _effect(writes, text)
+        return sentence("%(subject)s: %(move)s", subject=subject, move=move)
+    return sentence("%(subject)s: %(move)s (not a listed move)", subject=subject, move=move)
 
 
 def _write_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:

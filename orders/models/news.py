@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from orders.models.statuses import AssignmentStatus, OrderStatus
 
@@ -13,8 +14,8 @@ class News(TextChoices):
 
     UNCERTAIN = "UNCERTAIN", _("Uncertain")
     ACTION = "ACTION", _("Needs action")
-    CANCELLED = "CANCELLED", _("Cancelled")
-    DELIVERED = "DELIVERED", _("Delivered")
+    CANCELLED = "CANCELLED", pgettext_lazy("news", "Cancelled")
+    DELIVERED = "DELIVERED", pgettext_lazy("news", "Delivered")
 
 
 # A mail cannot be undone, so an end that an event reports is news only after a read (S10).

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
@@ -22,7 +22,7 @@ class PlacementState(models.TextChoices):
     SENDING = "SENDING", _("Sending")
     PLACED = "PLACED", _("Placed")
     UNCERTAIN = "UNCERTAIN", _("Uncertain")
-    FAILED = "FAILED", _("Failed")
+    FAILED = "FAILED", pgettext_lazy("placement", "Failed")
 
 
 OPEN_STATES = (PlacementState.DRAFT, PlacementState.PREPARING, PlacementState.READY)

@@ -7,8 +7,9 @@ we know, and do not prevent others.
 from collections.abc import Mapping
 
 from django.db.models import TextChoices
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, override, pgettext_lazy
+
+from crm_sync.sentence import name_in_context
 
 START = ""  # "(start)" in §3: before the first status, or before we know it
 
@@ -16,28 +17,37 @@ START = ""  # "(start)" in §3: before the first status, or before we know it
 class OrderStatus(TextChoices):
     """The statuses of an order (§3.1)."""
 
-    PLACED = "PLACED", _("Placed")
-    IN_PROGRESS = "IN_PROGRESS", _("In progress")
-    COMPLETED = "COMPLETED", _("Completed")
-    CANCELLED = "CANCELLED", _("Cancelled")
-    UNKNOWN = "UNKNOWN", _("Unknown")
+    PLACED = "PLACED", pgettext_lazy("order", "Placed")
+    IN_PROGRESS = "IN_PROGRESS", pgettext_lazy("order", "In progress")
+    COMPLETED = "COMPLETED", pgettext_lazy("order", "Completed")
+    CANCELLED = "CANCELLED", pgettext_lazy("order", "Cancelled")
+    UNKNOWN = "UNKNOWN", pgettext_lazy("order", "Unknown")
 
 
 class AssignmentStatus(TextChoices):
     """The statuses of an assignment (§3.2)."""
 
-    CREATED = "CREATED", _("Created")
-    PHOTOGRAPHER_ASSIGNED = "PHOTOGRAPHER_ASSIGNED", _("Photographer assigned")
-    SCHEDULED = "SCHEDULED", _("Scheduled")
-    IN_PRODUCTION = "IN_PRODUCTION", _("In production")
-    IN_PROCESS = "IN_PROCESS", _("In process")
-    ACTION_REQUIRED = "ACTION_REQUIRED", _("Action required")
-    DELIVERED = "DELIVERED", _("Delivered")
-    CANCELLED = "CANCELLED", _("Cancelled")
-    RESCHEDULE_IN_PROCESS = "RESCHEDULE_IN_PROCESS", _("Reschedule in process")
-    UNKNOWN = "UNKNOWN", _("Unknown")
+    CREATED = "CREATED", pgettext_lazy("assignment", "Created")
+    PHOTOGRAPHER_ASSIGNED = (
+        "PHOTOGRAPHER_ASSIGNED",
+        pgettext_lazy("assignment", "Photographer assigned"),
+    )
+    SCHEDULED = "SCHEDULED", pgettext_lazy("assignment", "Scheduled")
+    IN_PRODUCTION = "IN_PRODUCTION", pgettext_lazy("assignment", "In production")
+    IN_PROCESS = "IN_PROCESS", pgettext_lazy("assignment", "In process")
+    ACTION_REQUIRED = "ACTION_REQUIRED", pgettext_lazy("assignment", "Action required")
+    DELIVERED = "DELIVERED", pgettext_lazy("assignment", "Delivered")
+    CANCELLED = "CANCELLED", pgettext_lazy("assignment", "Cancelled")
+    RESCHEDULE_IN_PROCESS = (
+        "RESCHEDULE_IN_PROCESS",
+        pgettext_lazy("assignment", "Reschedule in process"),
+    )
+    UNKNOWN = "UNKNOWN", pgettext_lazy("assignment", "Unknown")
 
 
+# The contexts of their labels in the catalogues, since the name of an order and that of an
+# assignment differ in gender.
+_CONTEXTS: Mapping[type[TextChoices], str] = {OrderStatus: "order", AssignmentStatus: "assignment"}
 _O, _A = OrderStatus, AssignmentStatus
 Table = Mapping[str, frozenset[str]]
 
@@ -119,3 +129,14 @@ def shown(status: str, choices: type[TextChoices]) -> str:
     if status in choices.values:
         return str(choices(status).label)
     return gettext("Unknown (%(status)s)") % {"status": status}
+
+
+def stored(status: str, choices: type[TextChoices]) -> str:
+    """Return the status for a stored sentence, which each person reads in their own language.
+
+    An unknown status stays the raw word (A28), and "" is a dash.
+    """
+    if status not in choices.values:
+        return status or "—"
+    with override("en"):
+        return name_in_context(_CONTEXTS[choices], str(choices(status).label))

@@ -37,7 +37,7 @@ from orders.placing import session, settlement, transitions
 from orders.placing.failures import AlreadySent, NoSuchChoice
 from orders.placing.session_offer import order_body
 from orders.placing.transitions import PlacingOutcome, Step, move
-from properties.catalog import label
+from properties.catalog.field_names import stored_label
 from properties.domain.editing import due_now
 from properties.models import Property
 
@@ -176,7 +176,9 @@ def is_on_platform(property_: Property | None) -> bool:
     if property_.due_at is None and property_.problem:
         path = sorted(property_.blocked)[0]
         text = meaning(property_.problems_at(path)[0])
-        reason = sentence("%(name)s: %(text)s", name=label(path), text=text) if path else text
+        reason = (
+            sentence("%(name)s: %(text)s", name=stored_label(path), text=text) if path else text
+        )
         raise NoSuchChoice(
             sentence(
                 "%(property)s is not on the platform: %(reason)s",

@@ -20,6 +20,7 @@ from properties.catalog.numbers import MONEY, whole
 from properties.forms.input_values import unit
 from properties.models.property import ProblemKind
 
+ROOMS = "numberOfRooms"
 NOT_THERE = _("(not there)")  # a member that only the other value has
 
 Member = tuple[str, str]  # label ("" for the value itself) and text
@@ -47,13 +48,21 @@ def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
 
 
 def rooms_in_words(value: object) -> str:
-    """Return a number of rooms as "3.5 rooms"; "" for none."""
+    """Return a number of rooms as "3½ rooms"; "" for none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
     if not value:
         return ""
     text = ngettext("%(count)s room", "%(count)s rooms", 1 if value == 1 else 2)
-    return text % {"count": number_format(value)}
+    return text % {"count": _with_half(value)}
+
+
+def _with_half(value: float) -> str:
+    """Return a number of rooms as the market writes it: "3½"."""
+    number, half = divmod(value, 1)
+    if half != 0.5 or number < 0:
+        return number_format(whole(value))
+    return f"{number_format(int(number)) if number else ''}½"
 
 
 def problem_in_words(kind: str, problem: Problem) -> str:
@@ -103,7 +112,9 @@ def _scalar(field: Field | None, value: Any) -> str:
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, int | float):
-        return f"{number_format(whole(value))} {_unit(field)}".strip()
+        is_rooms = field is not None and field.name == ROOMS
+        text = _with_half(value) if is_rooms else number_format(whole(value))
+        return f"{text} {_unit(field)}".strip()
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if field is None:

@@ -10,6 +10,7 @@ lookup      find a field                              instants    read dates and
 field_names the names of fields and values for people
 unknown     how many unknown names are kept            ranges      which numbers a field can mean
 parsing     what a text says, for every reader         numbers     how people write numbers
+written_days  days with names of months, short years
 """
 
 from properties.catalog.equality import equal, is_empty

@@ -7,7 +7,7 @@ import re
 
 from django.utils.translation import pgettext
 
-from crm_sync.sentence import Sentence, name_in_context
+from crm_sync.sentence import Sentence, name_in_context, sentence
 from crm_sync.text import capitalized
 from properties.catalog.lookup import find
 
@@ -167,11 +167,15 @@ def label(path: str) -> str:
     The four merged objects are left out ("Rent · gross"), since their group names them; the item
     of a list gets its number ("Texts 1 · title"). Works for unknown paths as well.
     """
-    segments = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path).split(".")
-    field = find(path)
-    if field and field.merges and len(segments) > 1:
-        segments = segments[1:]
-    return capitalized(" · ".join(_words(segment) for segment in segments))
+    return capitalized(" · ".join(_words(segment) for segment in _segments(path)))
+
+
+def stored_label(path: str) -> Sentence:
+    """Return `label` for a stored sentence, in which it begins small: it stands in the middle."""
+    name, *others = (_stored_words(segment) for segment in _segments(path))
+    for inner in others:
+        name = sentence("%(outer)s · %(inner)s", outer=name, inner=inner)
+    return name
 
 
 def last_label(path: str) -> str:
@@ -189,11 +193,29 @@ def stored_inner_label(path: str) -> Sentence:
     return name_in_context(FIELD, english(path.rpartition(".")[2]))
 
 
+def _segments(path: str) -> list[str]:
+    """Split a path; the item of a list stays with its list (`texts[0]`)."""
+    segments = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path).split(".")
+    field = find(path)
+    return segments[1:] if field and field.merges and len(segments) > 1 else segments
+
+
 def _words(segment: str) -> str:
     """Return one segment in lower-case words, with the number of a list item counted from 1."""
+    name, number = _numbered(segment)
+    return pgettext(FIELD, english(name)) + (f" {number}" if number else "")
+
+
+def _stored_words(segment: str) -> Sentence:
+    name, number = _numbered(segment)
+    words = name_in_context(FIELD, english(name))
+    return sentence("%(name)s %(number)s", name=words, number=str(number)) if number else words
+
+
+def _numbered(segment: str) -> tuple[str, int]:
+    """Return the name of a segment, and the number of its list item counted from 1, or 0."""
     name, _, index = segment.partition("[")
-    number = f" {int(index[:-1]) + 1}" if index[:-1].isdecimal() else ""
-    return pgettext(FIELD, english(name)) + number
+    return name, int(index[:-1]) + 1 if index[:-1].isdecimal() else 0
 
 
 def english(name: str) -> str:

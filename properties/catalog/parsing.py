@@ -13,6 +13,7 @@ from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import quoted
 from properties.catalog.field import Field, Kind
 from properties.catalog.numbers import FRANCS, LONGEST, Unreadable, number
+from properties.catalog.written_days import in_digits
 
 # The words for true and false in Excel, in the languages of Switzerland, and what people write.
 _WORDS = {
@@ -117,8 +118,10 @@ def _cut(text: str, refusal: Callable[[str], Sentence]) -> tuple[str, str, str]:
     Args:
         refusal: what is said of a text that is none.
     """
-    found = _DAY.fullmatch(text.strip()) if len(text) <= LONGEST else None
-    if found is None:
+    plain = text.strip()
+    is_short = len(plain) <= LONGEST
+    found = is_short and (_DAY.fullmatch(plain) or _DAY.fullmatch(in_digits(plain)))
+    if not found:
         raise Unreadable(refusal(text))
     year, month, day_ = found.group(1, 2, 3) if found[1] else found.group(7, 6, 4)
     try:

@@ -37,11 +37,17 @@ def range_fault(field: Field, number: float | Decimal) -> Sentence | None:
     least, most = range_of(field)
     if (least is None or number >= least) and (most is None or number <= most):
         return None
-    # As a person writes them: a year has no thousands.
-    values = {"least": str(least), "most": str(most), "number": str(number)}
+    values = {"least": _as_written(least), "most": _as_written(most), "number": _as_written(number)}
     if least is not None and most is not None:
         return sentence("Write a number between %(least)s and %(most)s, not %(number)s", **values)
     return sentence("Write a number from %(least)s, not %(number)s", **values)
+
+
+def _as_written(number: float | Decimal | None) -> str | float:
+    """Return a number for a sentence: a whole one as a text, since a year has no thousands."""
+    if number is None or number == int(number):
+        return "" if number is None else str(int(number))
+    return float(number)
 
 
 def is_likely(field: Field, number: float) -> bool:

@@ -22,7 +22,7 @@ from properties.catalog.numbers import FRANCS, MONEY, Unreadable, shown_number, 
 
 _MOMENTS = frozenset({Kind.DATE, Kind.DATETIME})
 _NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
-_SLASHES = re.compile(r"^(\d{1,2})/(\d{1,2})/(?=\d{4}\b)", re.ASCII)
+_SLASHES = re.compile(r"^(\d{1,2})/(\d{1,2})/(?=(?:\d{4}|\d{2})\b)", re.ASCII)
 _BREAK = re.compile(r"\r\n|\r")
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 _UNITS = {"m2": "m²", "m3": "m³", "kg/m2": "kg/m²", "deg WGS84": "°"}

@@ -8,9 +8,12 @@ from django.utils import timezone
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
+from crm_sync.platform.problems import meaning
+from crm_sync.sentence import Sentence, sentence
 from crm_sync.work import slots
 
 PATIENCE = 5.0  # seconds
+NO_REASON = sentence("no reason is noted")
 
 # A context that holds the room for one call, or for the few calls about one property.
 Room = Callable[[Workspace], AbstractContextManager[object]]
@@ -19,7 +22,7 @@ Room = Callable[[Workspace], AbstractContextManager[object]]
 class NoRoom(TransientError):
     """No call may be made now, and none was made."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: Sentence) -> None:
         super().__init__(reason, unclear=False)
 
 
@@ -37,11 +40,12 @@ def wait_for_room(workspace: Workspace, patience: float = PATIENCE) -> Iterator[
     while True:
         workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
         if workspace.is_paused(timezone.now()):
-            raise NoRoom(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
+            reason = meaning(workspace.problem) if workspace.problem else NO_REASON
+            raise NoRoom(sentence("the workspace is paused: %(reason)s", reason=reason))
         with slots.hold(workspace) as slot:
             if slot is not None:
                 yield
                 return
         if time.monotonic() > end:
-            raise NoRoom("the workers use all calls that the workspace allows")
+            raise NoRoom(sentence("the workers use all calls that the workspace allows"))
         time.sleep(0.1)

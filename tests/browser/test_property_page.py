@@ -66,7 +66,7 @@ def test_the_head_says_what_it_is_and_what_comes_next_and_each_tab_can_be_read_b
         "Helle 3.5-Zimmer-Wohnung mit Balkon",
         "Musterstrasse 12, 3012 Bern",
         "CHF 2,150 a month",
-        "3.5 rooms",
+        "3½ rooms",
         "In sync",
         "Next appointment",
         "Floor plan",

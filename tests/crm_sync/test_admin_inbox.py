@@ -65,7 +65,7 @@ def test_a_replay_is_shown_first_and_then_done(main, boss):
     shown = act(boss, "replay", stuck, done)
     assert (shown.status_code, rows(), LogEntry.objects.count()) == (200, before, 0)
     text = shown.content.decode()
-    for part in ("order 12: PLACED → IN_PROGRESS", "order 12, status:", "Replay 2"):
+    for part in ("order 12: Placed → In progress", "order 12, status:", "Replay 2"):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)

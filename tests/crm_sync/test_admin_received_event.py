@@ -68,7 +68,7 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(main, boss):
         order_platform_id="5000",
         received_at=received,
         applied_at=received + timedelta(milliseconds=120),
-        effect="order 5000: PLACED → IN_PROGRESS",
+        effect="order 5000: Placed → In progress",
     )
     text = boss.get(LIST).content.decode()
     for shown in (
@@ -79,7 +79,7 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(main, boss):
         "5 min ago",
         "120 ms",
         "Callback",
-        "order 5000: PLACED → IN_PROGRESS",
+        "Order 5000: Placed → In progress",
     ):
         assert shown in text
 

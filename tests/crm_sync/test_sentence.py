@@ -74,6 +74,14 @@ def test_as_a_text_it_is_english_and_as_html_in_the_language_of_the_reader():
     assert format_html("{}", ago) == "1,250 min ago"
 
 
+def test_a_decimal_is_written_as_the_reader_writes_it():
+    told = Sentence.loaded(sentence("%(count)s min", count=1250.5).dumped)
+    assert told == "1250.5 min"
+    for language, text in (("en", "1250.5 min"), ("de", "1250,5 min"), ("de-ch", "1250.5 min")):
+        with override(language):
+            assert told.said() == text
+
+
 def test_what_a_person_or_the_platform_wrote_is_escaped_and_never_translated():
     text = sentence("%(span)s ago", span="<Orders>")
     with override("de"):

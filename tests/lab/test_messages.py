@@ -5,8 +5,10 @@ from collections import Counter
 
 import pytest
 from babel.messages import Catalog
-from django.utils.translation import override
+from django.conf import settings
+from django.utils.translation import override, pgettext
 
+from crm_sync import translated
 from lab.messages import (
     LANGUAGES,
     catalogue_of,
@@ -38,6 +40,11 @@ def texts() -> Catalog:
 )
 def test_each_text_is_extracted_with_its_context(texts, text, context):
     assert texts.get(text, context) is not None
+
+
+def test_each_language_that_is_offered_has_a_catalogue():
+    offered = {code.partition("-")[0] for code, _ in settings.LANGUAGES}
+    assert offered == set(translated.LANGUAGES) <= {"en", *LANGUAGES}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -160,3 +167,25 @@ def test_a_text_in_an_f_string_which_would_never_be_extracted_is_named(tmp_path)
     (tmp_path / "config" / "page.py").write_text("a = 1\nb = f\"{gettext('Save')}: {a}\"\n")
     expected = "config/page.py:2: gettext('Save') stands in an f-string"
     assert unseen(tmp_path) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("context", "text", "words"),
+    [
+        ("assignment", "Created", ("Erstellt", "Créée", "Creato")),
+        ("moment", "Created", ("Erstellt am", "Créé le", "Creato il")),
+        ("change", "Created", ("Neu angelegt", "Création", "Creazione")),
+        ("order", "Placed", ("Erteilt", "Passée", "Inviato")),
+        ("moment", "Placed", ("Erteilt am", "Passée le", "Inviato il")),
+        ("assignment", "Delivered", ("Geliefert", "Livrée", "Consegnato")),
+        ("message", "Delivered", ("Zugestellt", "Remis", "Recapitato")),
+        ("materials", "Delivered", ("Geliefert", "Livrés", "Consegnati")),
+        ("gap", "Seen", ("Gesehen", "Vue", "Vista")),
+        ("check", "Seen", ("Befund", "Constaté", "Riscontro")),
+        ("button", "Pause", ("Anhalten", "Suspendre", "Sospendi")),
+    ],
+)
+def test_a_word_with_several_meanings_has_a_translation_for_each(context, text, words):
+    for language, word in zip(LANGUAGES, words, strict=True):
+        with override(language):
+            assert pgettext(context, text) == word

@@ -137,14 +137,19 @@ def test_what_an_order_leaves_out_is_named_in_each_language():
 
 
 @pytest.mark.parametrize(
-    ("path", "problem", "reason"),
+    ("path", "problem", "reason", "in_italian"),
     [
-        ("title", Problem("zu lang"), "Titel: zu lang"),
-        ("", Problem("GET: 503", ErrorKind.DOWN), "Die Plattform ist im Moment gestört."),
+        ("title", Problem("zu lang"), "Titel: zu lang", "titolo: zu lang"),
+        (
+            "",
+            Problem("GET: 503", ErrorKind.DOWN),
+            "Die Plattform ist im Moment gestört.",
+            "Al momento la piattaforma è fuori servizio.",
+        ),
     ],
 )
 def test_why_a_property_is_not_on_the_platform_is_said_in_each_language(
-    main, path, problem, reason
+    main, path, problem, reason, in_italian
 ):
     row = make(main, "A-1")
     row.due_at, row.problem = None, {"REFUSED": {path: problem.stored}}
@@ -152,4 +157,6 @@ def test_why_a_property_is_not_on_the_platform_is_said_in_each_language(
         with pytest.raises(NoSuchChoice) as told:
             is_on_platform(row)
         assert said(told.value) == f"A-1 ist nicht auf der Plattform: {reason}"
+    with override("it"):  # whoever wrote it, it is read in the language of the reader
+        assert said(told.value) == f"A-1 non è sulla piattaforma: {in_italian}"
     assert str(told.value).startswith("A-1 is not on the platform: ")

@@ -13,6 +13,7 @@ from django.utils import timezone
 from crm_sync.models import ReceivedEvent, Workspace
 from orders.models import CalendarFeed, Order
 from orders.models.statuses import AssignmentStatus, OrderStatus
+from properties.models import DriftCheck
 from tests.crm_sync.admin_pages import make_workspace
 from tests.languages.pseudo import NAMES, longer, untranslated
 from tests.orders.admin_rows import make_assignment, make_order
@@ -93,6 +94,15 @@ def test_each_text_of_an_answer_to_a_button_is_translated(reader, page, posted):
         address = f"{WORKSPACES}{workspace.pk}/{page}"
         shown = reader.post(address, posted, follow=True).content.decode()
         assert untranslated(shown, (*NAMES, "/webhooks/", str(workspace.uuid))) == []
+
+
+def test_each_text_of_a_drift_check_is_translated(reader):
+    """Beside the name of a field it shows the platform's own."""
+    fill(timezone.now())
+    keys = DriftCheck.objects.values_list("pk", flat=True)
+    pages = [reader.get(f"/admin/properties/driftcheck/{key}/change/") for key in keys]
+    own = (*NAMES, "title", "numberOfRooms", "floor", "city", "City")
+    assert [untranslated(one.content.decode(), own) for one in pages] == [[], []]
 
 
 def test_each_text_of_a_replay_is_translated(reader):

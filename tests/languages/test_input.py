@@ -8,18 +8,22 @@ import pytest
 from django.contrib.admin.widgets import AdminDateWidget, AdminTimeWidget
 from django.core.exceptions import ValidationError
 from django.forms import DateField, DateTimeField, DateTimeInput, TimeField
+from django.utils.formats import date_format
 from django.utils.translation import override
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crm_sync.admin.api_token import TokenForm
 from crm_sync.admin.workspace.pause_page import PauseForm
+from crm_sync.sentence import Sentence
+from crm_sync.translated import day_alone, day_in_words
 from orders.admin.change_forms import RescheduleForm
 from orders.models import PersonSettings
 from properties.admin.source.source_form import SourceForm
 from properties.admin.words import rooms_in_words, worded
 from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable
+from properties.catalog.ranges import range_fault
 from properties.forms import input_values
 from tests.properties.form_page import errors, make, opened, post, save, state
 
@@ -145,7 +149,53 @@ def test_an_input_shows_the_decimal_mark_of_the_reader_and_no_groups(language, a
 def test_a_number_in_words_has_the_decimal_mark_of_its_input(language):
     with override(language):
         assert worded("areaBwf", 1250.5) == f"{shown(language, 'areaBwf', 1250.5)} m²"
-        assert shown(language, "numberOfRooms", 3.5) in rooms_in_words(3.5)
+
+
+@PLACES
+@pytest.mark.parametrize(
+    ("rooms", "text"), [(3.5, "3½"), (0.5, "½"), (4, "4"), (4.0, "4"), (12.5, "12½")]
+)
+def test_rooms_are_written_as_the_market_writes_them_and_read_back(language, rooms, text):
+    with override(language):
+        assert rooms_in_words(rooms).split()[0] == text
+        assert worded("numberOfRooms", rooms) == text
+    assert read(language, "numberOfRooms", text) == rooms
+    assert read(language, "numberOfRooms", shown(language, "numberOfRooms", rooms)) == rooms
+
+
+@pytest.mark.parametrize(("language", "text"), [("de", "3,25"), ("fr", "3,25"), ("en", "3.25")])
+def test_another_part_of_a_room_is_a_decimal(language, text):
+    with override(language):
+        assert worded("numberOfRooms", 3.25) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "latitude", "year"),
+    [
+        (
+            "de",
+            "-90 und 90 schreiben, nicht 91,25",
+            "1000 und 2999 schreiben, nicht 98",
+        ),
+        ("fr", "entre -90 et 90, et non 91,25", "entre 1000 et 2999, et non 98"),
+        ("it", "tra -90 e 90, non 91,25", "tra 1000 e 2999, non 98"),
+        (
+            "de-ch",
+            "-90 und 90 schreiben, nicht 91.25",
+            "1000 und 2999 schreiben, nicht 98",
+        ),
+    ],
+)
+def test_a_number_that_a_field_cannot_mean_is_named_as_the_reader_writes_it(
+    language, latitude, year
+):
+    faults = [
+        Sentence.loaded(range_fault(FIELDS[path], value).dumped)
+        for path, value in (("address.geo.latitude", 91.25), ("yearBuilt", 98.0))
+    ]
+    with override(language):
+        for fault, text in zip(faults, (latitude, year), strict=True):
+            assert text in fault.said()
 
 
 # --- days, times and moments ---
@@ -182,6 +232,66 @@ def test_a_day_of_a_property_is_read_as_the_reader_writes_it(language, text):
     else:
         assert text in found.replace("11.24.", "11/24/")
         assert text in moment.replace("11.24.", "11/24/")
+
+
+@PLACES
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("24. November 2026", "24 novembre 2026", "24 nov. 2026", "24 NOV 2026", "24.Nov.2026"),
+        *("Di 24. Nov 2026", "mardi 24 novembre 2026", "mar. 24 nov. 2026", "Tue, 24 November 26"),
+        *("24.11.26", "24. 11. 26"),
+    ],
+)
+def test_a_day_with_a_month_in_words_or_a_short_year_is_read_in_each_language(language, text):
+    assert read(language, "energyCertificate.issuedAt", text) == "2026-11-24"
+    for hour in ("09:30", "09:30:00"):
+        found = read(language, "availabilityStartAt", f"{text}, {hour}")
+        assert found == "2026-11-24T08:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        *(("1er janv. 2026", "2026-01-01"), ("1º gen. 2026", "2026-01-01")),
+        *(("3. Mrz 2026", "2026-03-03"), ("3 fév. 2026", "2026-02-03")),
+        *(("3. Jänner 26", "2026-01-03"), ("3 août 26", "2026-08-03")),
+        # As strptime: 00 to 68 are years of this century.
+        *(("24.11.00", "2000-11-24"), ("24.11.68", "2068-11-24"), ("24.11.69", "1969-11-24")),
+        ("3 dec 99", "1999-12-03"),
+    ],
+)
+def test_a_short_or_worded_day_is_this_day(text, day):
+    assert read("de", "energyCertificate.issuedAt", text) == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "24 jui 2026",
+            "24 ma 2026",
+            "24 foo 2026",
+            "foo 24 nov 2026",
+            "nov 2026",
+            "24. November",
+        ),
+        *("26-11-24", "24-11-26", "24.11.126", "24.11.6", "about 24 nov 2026", "24 nov 2026 x"),
+        *("31. Februar 2026", "31.11.26", "24.13.26"),
+    ],
+)
+def test_a_day_that_is_none_or_may_be_two_is_refused_as_it_was_typed(text):
+    assert text in read("de", "energyCertificate.issuedAt", text)
+
+
+@given(st.dates(date(1000, 1, 1)), languages, languages)
+@example(date(2026, 3, 2), "de", "it")
+@example(date(2026, 8, 1), "fr", "en")
+def test_a_day_as_a_page_shows_it_is_read_as_this_day_in_each_language(day, showing, reading):
+    with override(showing):
+        texts = [day_in_words(day), day_alone(day), date_format(day, "j. F Y")]
+    for text in texts:
+        assert read(reading, "energyCertificate.issuedAt", text) == day.isoformat()
 
 
 DAYS = {

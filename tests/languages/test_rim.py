@@ -48,7 +48,7 @@ OTHERS = [
 ]
 # Names of accounts, groups and settings, which are data.
 DATA = (
-    *("User-0", "user-1", "User-1", "https://1.2?…", "API:", "Agents", "Operators", "Read-only"),
+    *("User-0", "user-1", "User-1", "https://1.2?…", "API:"),
     *("PLATFORM_CALLS=all", "PLATFORM_CALLS=off", "127.0.0.1", "192.0.2.1", "Firefox", "Linux"),
     *("property.in_sync", "property.refused", "property.conflict", "material.ready"),
     *("order.status_changed", "Authorization: Bearer", "UTC"),

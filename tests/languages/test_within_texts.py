@@ -14,6 +14,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.platform.problems import explain, meaning
 from crm_sync.sentence import said, sentence
+from crm_sync.text import capitalized
 from crm_sync.webhook import authentication, probe
 from orders.materials import archive
 from orders.models import Material, MaterialFile, MaterialSet, PersonSettings
@@ -49,7 +50,7 @@ def text_of(client: Client, address: str) -> str:
     [
         ("/admin/", f"Rückruf: {IN_GERMAN}"),
         ("/admin/crm_sync/receivedevent/causes/", IN_GERMAN),
-        ("/admin/crm_sync/receivedevent/", IN_GERMAN),
+        ("/admin/crm_sync/receivedevent/", capitalized(IN_GERMAN)),
     ],
 )
 def test_what_an_event_did_is_translated_on_the_overview_and_in_lists(german, main, address, text):

@@ -64,7 +64,7 @@ def test_a_photo_order_is_followed_to_its_end(box, place, drain_all):
         *("PHOTOGRAPHER_ASSIGNED", "SCHEDULED", "IN_PRODUCTION", "DELIVERED")
     ]
     assert StatusChange.objects.filter(is_listed=False).count() == 0
-    assert f"order {order.platform_id}: PLACED → IN_PROGRESS" in effects()
+    assert f"order {order.platform_id}: Placed → In progress" in effects()
 
 
 @pytest.mark.rule(

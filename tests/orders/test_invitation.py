@@ -4,12 +4,15 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import override
 
+from crm_sync.sentence import Sentence
 from orders.models import PlatformUser
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.crm_sync.test_password_links import NEW, enter, follow, link_in
@@ -79,6 +82,23 @@ def test_one_form_makes_the_account_and_mails_a_link(boss, main):
     assert enter(NEW, "ada@example.com") == 302
     assert follow(link_in(sent.body)).status_code == 200  # it works once
     assert "Invited as Agents." in noted()
+    with override("de"):
+        stored = LogEntry.objects.values_list("change_message", flat=True)
+        assert "Eingeladen als Maklerteam." in [Sentence.loaded(one).said() for one in stored]
+
+
+def test_the_groups_of_a_new_installation_have_names_in_each_language(boss, main):
+    """Those that its own people make keep the name that they gave it."""
+    Group.objects.create(name="Zug")
+    named = {
+        "de": ["Betrieb", "Maklerteam", "Nur ansehen", "Zug"],
+        "fr": ["Agents", "Consultation seule", "Exploitation", "Zug"],
+        "it": ["Agenti", "Operatori", "Sola consultazione", "Zug"],
+    }
+    for language, names in named.items():
+        for page in (INVITE, USERS, "/admin/auth/group/"):
+            shown = boss.get(page, headers={"Accept-Language": language}).content.decode()
+            assert [name for name in names if name not in shown] == [], (language, page)
 
 
 @pytest.mark.parametrize("way", ["none", "down"])

@@ -3,8 +3,10 @@
 from datetime import UTC, date, datetime
 
 import pytest
+from django.utils.translation import override
 
 from crm_sync.hooks import Effect, Outcome
+from crm_sync.sentence import Sentence
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import (
     appointed,
@@ -37,10 +39,41 @@ def order(workspace) -> Order:
 
 def test_an_unknown_order_is_kept_and_read(workspace):
     effect = move_order(workspace, 1, "PLACED", "IN_PROGRESS")
-    assert effect == Effect(Outcome.APPLIED, "order 1: PLACED → IN_PROGRESS")
+    assert effect == Effect(Outcome.APPLIED, "order 1: Placed → In progress")
     order = Order.objects.get()
     assert (order.platform_id, order.status, order.read_at) == ("1", "IN_PROGRESS", None)
     assert is_due(order)
+
+
+def test_the_statuses_of_an_effect_are_in_the_language_of_the_reader(workspace, order):
+    """Also of one that is not listed. An unknown one stays a word of the platform (A28)."""
+    told = move_order(workspace, 1, "PLACED", "COMPLETED")
+    odd = move(workspace, 2, "CREATED", "ON_HOLD", assignmentType="PHOTO")
+    effects = [Sentence.loaded(one.text.dumped) for one in (told, odd)]
+    read = {}
+    for language in ("en", "de", "fr", "it"):
+        with override(language):
+            read[language] = [one.said() for one in effects]
+    assert read == {
+        "en": [
+            "order 1: Placed → Completed (not a listed move)",
+            "order 1, assignment 7: Created → ON_HOLD (not a listed move)",
+        ],
+        "de": [
+            "Auftrag 1: Erteilt → Abgeschlossen (kein vorgesehener Wechsel)",
+            "Auftrag 1, Teilauftrag 7: Erstellt → ON_HOLD (kein vorgesehener Wechsel)",
+        ],
+        "fr": [
+            "commande 1\xa0: Passée → Terminée (passage non prévu)",
+            "commande 1, mission 7\xa0: Créée → ON_HOLD (passage non prévu)",
+        ],
+        "it": [
+            "ordine 1: Inviato → Concluso (passaggio non previsto)",
+            "ordine 1, incarico 7: Creato → ON_HOLD (passaggio non previsto)",
+        ],
+    }
+    # An event that an older version applied is shown as it was stored.
+    assert Sentence.loaded("order 1: PLACED → COMPLETED").said() == "order 1: PLACED → COMPLETED"
 
 
 @pytest.mark.rule("6.3 VISUALS_READY realEstatePropertyId; VISUALS_READY objectReferenceId")
@@ -83,7 +116,7 @@ def test_a_stale_event_enters_the_timeline_and_nothing_else(workspace, order):
     before = mirror()
     effect = move(workspace, 3, "CREATED", "ACTION_REQUIRED")
     assert effect.outcome is Outcome.STALE
-    assert effect.text.startswith("order 1, assignment 7: CREATED → ACTION_REQUIRED")
+    assert effect.text.startswith("order 1, assignment 7: Created → Action required")
     assert mirror() == before
     assert not is_due(order)
     line = StatusChange.objects.get(was_stale=True)
@@ -183,7 +216,7 @@ def test_a_terminal_status_that_is_left_is_believed_and_flagged_and_read(workspa
 @pytest.mark.rule("3.1 UNKNOWN", "9 rule 3")
 def test_an_unknown_status_is_kept_as_it_came(workspace, order):
     effect = move_order(workspace, 1, "PLACED", "IN_REVIEW")
-    assert effect.text == "order 1: PLACED → IN_REVIEW (not a listed move)"
+    assert effect.text == "order 1: Placed → IN_REVIEW (not a listed move)"
     order.refresh_from_db()
     assert (order.status, order.status_shown) == ("IN_REVIEW", "Unknown (IN_REVIEW)")
 

@@ -68,7 +68,7 @@ def test_a_newer_kind_that_is_dated_ahead_does_not_wait_for_its_day(workspace, d
 # --- what is told of an event that changes nothing
 def test_an_event_that_says_what_is_known_is_not_said_to_be_older_than_something(workspace):
     move(workspace, 1, "PLACED", "IN_PROGRESS")
-    again = "order 1: PLACED → IN_PROGRESS; that is known already"
+    again = "order 1: Placed → In progress; that is known already"
     assert move(workspace, 1, "PLACED", "IN_PROGRESS") == Effect(Outcome.STALE, again)
     assert move(workspace, 0, "PLACED", "IN_PROGRESS") == Effect(Outcome.STALE, again)
     assert move(workspace, 0, "", "PLACED").text.endswith("; something newer is known")

@@ -544,7 +544,7 @@ def test_a_property_that_the_platform_refuses_is_shown_with_its_problem(agent, n
     force(new_home, problem={"REFUSED": {"title": "is too long"}})
     choose = agent.order(new_home)
     page = agent.client.get(choose).content.decode()
-    assert "NEW-1 is not on the platform: Title: is too long" in page
+    assert "NEW-1 is not on the platform: title: is too long" in page
     assert f'href="{reverse("admin:properties_property_change", args=[new_home.pk])}"' in page
     progress = reverse("admin:orders_placement_progress", args=[only().pk])
     assert b"data-next" in agent.client.get(progress).content

@@ -103,8 +103,8 @@ def test_a_dry_run_says_what_changes_and_changes_nothing(receive, breaks, worksp
     found = replay.preview(chosen, now=now())
     assert everything() == before
     assert [(one.received_event, one.state, one.text) for one in found] == [
-        (chosen[0], "APPLIED", "order 5000: PLACED → IN_PROGRESS"),
-        (chosen[1], "APPLIED", "order 5000: IN_PROGRESS → COMPLETED"),
+        (chosen[0], "APPLIED", "order 5000: Placed → In progress"),
+        (chosen[1], "APPLIED", "order 5000: In progress → Completed"),
     ]
     # The second sees what the first would do.
     assert [one.changes for one in found] == [
@@ -172,10 +172,10 @@ def test_a_settled_delivery_keeps_its_outcome_and_its_replay_has_its_own(receive
     (first,) = receive(moved("IN_PROGRESS", 1))
     before, rows = mirror(), StatusChange.objects.count()
     assert played(workspace, [first]) == [
-        ("STALE", "order 5000: PLACED → IN_PROGRESS; that is known already")
+        ("STALE", "order 5000: Placed → In progress; that is known already")
     ]
     first.refresh_from_db()
-    assert (first.state, first.effect) == ("APPLIED", "order 5000: PLACED → IN_PROGRESS")
+    assert (first.state, first.effect) == ("APPLIED", "order 5000: Placed → In progress")
     copy = first.replays.get()
     assert (copy.source, copy.kind, bytes(copy.body)) == (
         "REPLAY",
@@ -190,7 +190,7 @@ def test_a_stuck_delivery_is_tried_again_itself(receive, breaks, workspace):
     assert failed.problem_kind == "ERROR"
     assert failed.cause.startswith("ValueError in ")
     breaks[0] = False
-    assert played(workspace, [failed]) == [("APPLIED", "order 5000: PLACED → IN_PROGRESS")]
+    assert played(workspace, [failed]) == [("APPLIED", "order 5000: Placed → In progress")]
     again = ReceivedEvent.objects.get()
     assert (again.problem_kind, again.cause) == ("", "")
 

@@ -161,7 +161,7 @@ def test_a_property_that_cannot_be_ordered_for_says_why_and_holds_up_no_other(
     page = group_page(agent, [homes[1], homes[2], homes[3]])
     assert drain(workspace) == {"prepared": 1, "not possible": 1}
     text = agent.text(page)
-    assert "H-2 is not on the platform: Title: is too long" in text
+    assert "H-2 is not on the platform: title: is too long" in text
     assert "Place 2 orders for 676.00 EUR" in text
     place(agent, page)
     drain(workspace)

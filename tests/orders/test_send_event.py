@@ -119,7 +119,7 @@ def test_an_order_that_is_named_is_taken_and_the_read_can_be_left_out(web, place
     assert text[-2:] == [
         "answered 200",
         f"received event {ReceivedEvent.objects.get().pk} Applied: order {first.platform_id}:"
-        " PLACED → IN_PROGRESS",
+        " Placed → In progress",
     ]
     assert Order.objects.get(pk=first.pk).due_at is None
 

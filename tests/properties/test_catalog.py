@@ -3,13 +3,16 @@
 from decimal import Decimal
 
 import pytest
+from django.utils.translation import override
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crm_sync.platform import references
-from crm_sync.text import clean, holds_nothing_unstorable
+from crm_sync.sentence import Sentence
+from crm_sync.text import capitalized, clean, holds_nothing_unstorable
 from properties import catalog, merge
 from properties.catalog import UNSENDABLE, Kind, equal, sendable
+from properties.catalog.field_names import stored_label
 
 # --- the table
 
@@ -103,6 +106,14 @@ def test_a_field_is_found_however_its_items_are_written(path, found):
 )
 def test_a_path_reads_in_words(path, label):
     assert catalog.label(path) == label
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "it"])
+def test_a_stored_path_is_read_in_the_words_of_the_page(language):
+    paths = [*catalog.FIELDS, "localizations[0].title", "images.2.url", "somethingNew.fooBar"]
+    stored = [Sentence.loaded(stored_label(path).dumped) for path in paths]
+    with override(language):
+        assert [capitalized(one.said()) for one in stored] == [catalog.label(one) for one in paths]
 
 
 # --- equality

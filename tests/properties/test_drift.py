@@ -1,13 +1,16 @@
 """manage.py drift: what differs, in which fields, and whether anything explains it."""
 
 import json
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.core.management import call_command
 from django.utils.timezone import now
+from django.utils.translation import override
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import ErrorKind, Problem, TransientError, problem_of
 from crm_sync.work import slots
 from properties.domain.editing import create, edit
 from properties.drift.comparison import ComparisonError, compare, keys
@@ -218,6 +221,20 @@ def test_it_leaves_the_workers_the_calls_that_the_workspace_allows(box, workspac
         list(compare(workspace, keys(workspace), room=partial(wait_for_room, patience=0.2)))
     assert str(caught.value) == "the workers use all calls that the workspace allows"
     assert not box.calls
+
+
+def test_why_a_comparison_stopped_is_in_the_language_of_the_reader(box, workspace, stock):
+    reason = problem_of(TransientError("GET /v1: 503", unclear=False, kind=ErrorKind.DOWN))
+    for problem in ("", reason):
+        Workspace.objects.update(paused_until=now() + timedelta(minutes=1), problem=problem)
+        with pytest.raises(ComparisonError) as caught:
+            list(compare(workspace, keys(workspace)))
+        stopped = Problem.loaded(problem_of(caught.value).dumped)
+        with override("de"):
+            why = "es ist kein Grund notiert"
+            if problem:
+                why = "Die Plattform ist im Moment gestört."
+            assert stopped.said() == f"der Arbeitsbereich pausiert: {why}"
 
 
 def test_an_edit_while_the_platform_is_read_explains_the_difference(box, stock, capsys):

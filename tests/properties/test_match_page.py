@@ -90,7 +90,7 @@ def test_the_page_counts_the_parts_and_shows_both_sides_of_a_pair(main, four, bo
         "Only on the platform": 1,
     }
     text = page.content.decode()
-    for shown in ("CRM-1", "House 1", "P-1", "By hand", "Seestrasse 1, 8002, 3.5 rooms"):
+    for shown in ("CRM-1", "House 1", "P-1", "By hand", "Seestrasse 1, 8002, 3½ rooms"):
         assert shown in text
     (row,) = page.context["rows"]
     assert (row["ours"]["pk"], row["theirs"]["pk"]) == (four["pair"].pk, four["pair there"].pk)

@@ -36,6 +36,7 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 from crm_sync.security import login, provider, provider_login, sessions
+from crm_sync.security.roles import role_name
 from crm_sync.sentence import counted_sentence, sentence
 from crm_sync.translated import Text, number
 
@@ -46,6 +47,8 @@ else:
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
+# Each page, select and filter names a group by it; a form of the group shows the stored name.
+Group.__str__ = role_name  # type: ignore[method-assign, assignment]
 OWN = "own_password"  # the name of the input: the password of the account has other names
 SUBJECT = "provider_subject"  # the name of the input
 SESSIONS = "admin:auth_user_sessions"

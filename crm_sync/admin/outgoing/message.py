@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.outgoing.subscription import shown, standing_badge
@@ -123,7 +123,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
             (gettext("Workspace"), row.workspace_slug),
             (gettext("To"), to),
             (gettext("Id"), row.message_id),
-            (gettext("Created"), exact_moment(row.created_at, now)),
+            (pgettext("moment", "Created"), exact_moment(row.created_at, now)),
             (gettext("Attempts"), row.attempts),
             (gettext("Last attempt"), exact_moment(row.tried_at, now)),
             (gettext("Last status"), row.status or EMPTY),

@@ -20,7 +20,7 @@ from crm_sync.admin.received_event.retry import (
     ask_to_replay,
     failure_groups_page,
 )
-from crm_sync.admin.received_event.states import state_badge, told
+from crm_sync.admin.received_event.states import state_badge, told, told_alone
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action, display
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -201,7 +201,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
             unbroken(gettext("%(span)s to us") % {"span": to_us}) if to_us != EMPTY else "",
         )
 
-    did = column(_("what it did"), lambda row: shortened(told(row), 80))
+    did = column(_("what it did"), lambda row: shortened(told_alone(row), 80))
 
     @action(description=_("Replay…"), permissions=["act"])
     def replay(
@@ -233,10 +233,12 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     def page_context(self, request: HttpRequest, received_event: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)
         text, is_json = readable(bytes(received_event.body))
+        is_effect = told(received_event) == received_event.effect
         return {
             "badge": state_badge(received_event),
             "facts": _facts(received_event),
-            "told": told(received_event),
+            "told": told_alone(received_event),
+            "details": "" if is_effect else received_event.effect,
             "payload": text,
             "raw": raw(bytes(received_event.body)),
             "is_json": is_json,
@@ -265,7 +267,7 @@ def _replays(
             link(page_of(one), gettext("Received event %(number)s") % {"number": one.pk}),
             moment(one.received_at, now),
             state_badge(one),
-            told(one),
+            told_alone(one),
         )
         for one in rows
     ]

@@ -106,7 +106,7 @@ def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]
             gettext("Confirmed"),
             placement.confirmed_at and exact_moment(placement.confirmed_at, now),
         ),
-        (gettext("Sent"), placement.sent_at and exact_moment(placement.sent_at, now)),
+        (pgettext("moment", "Sent"), placement.sent_at and exact_moment(placement.sent_at, now)),
     ]
 
 

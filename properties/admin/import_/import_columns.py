@@ -6,14 +6,13 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.translated import Text
+from crm_sync.translated import LANGUAGES, Text
 from properties.catalog import label
 from properties.feeds.table.table_columns import COLUMNS, localized
 from properties.feeds.table.table_names import is_title
 from properties.imports.column_choice import TableMapping
 from properties.models import Import
 
-LANGUAGES = ("de", "fr", "it", "en")
 STATES: dict[str, Text] = {
     "": _("our name"),
     "chosen": _("chosen"),

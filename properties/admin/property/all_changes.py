@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
@@ -47,7 +47,7 @@ CAUSES: dict[str, Text] = {
     Cause.BATCH: _("batch %(key)s"),
     Cause.MATCH: _("match %(key)s"),
 }
-SENT: tuple[Text, str] = (_("Sent"), "good")
+SENT: tuple[Text, str] = (pgettext_lazy("change", "Sent"), "good")
 NOT_YET: tuple[Text, str] = (_("Not yet"), "info")
 OFFERED = 50  # imports in the filter
 MOST_PEOPLE = 200
@@ -158,7 +158,7 @@ def _row(change: Change, person: Person, now: datetime) -> ChangeRow:
     return ChangeRow(
         when=moment(change.at, now),
         subject=two_lines(link(history, where or row), row if where else ""),
-        name=gettext("Created") if change.is_creation else label(change.path),
+        name=pgettext("change", "Created") if change.is_creation else label(change.path),
         path=change.path,
         values=(
             EMPTY,
@@ -238,7 +238,13 @@ def _filters(request: HttpRequest, chosen: ChangeSelection) -> list[dict[str, An
         ("person", _("Person"), _("Everybody"), str(chosen.person or ""), _people(person)),
         ("origin", _("Origin"), _("Any origin"), chosen.origin, Origin.choices),
         ("cause", _("Cause"), _("Any import"), chosen.cause, _imports(person, chosen.cause)),
-        ("field", _("Field"), _("Any field"), chosen.field, [(CREATED, _("Created")), *fields]),
+        (
+            "field",
+            _("Field"),
+            _("Any field"),
+            chosen.field,
+            [(CREATED, pgettext("change", "Created")), *fields],
+        ),
         ("workspace", _("Workspace"), _("All workspaces"), slug, [(s, s) for s in slugs]),
     ]
     return [

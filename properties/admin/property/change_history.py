@@ -14,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, moment
@@ -66,7 +66,7 @@ def entries(row: Property, changes: list[Change]) -> list[Entry]:
 def _entry(change: Change, ours: merge.Leaves, now: datetime) -> Entry:
     entry = Entry(
         when=moment(change.at, now),
-        name=gettext("Created") if change.is_creation else label(change.path),
+        name=pgettext("change", "Created") if change.is_creation else label(change.path),
         path=change.path,
         origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
         who=change.who,

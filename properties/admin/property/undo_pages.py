@@ -167,7 +167,9 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
     if selection.origin:
         found.append((gettext("Origin"), str(Origin(selection.origin).label)))
     if selection.field:
-        name = gettext("Created") if selection.field == CREATED else label(selection.field)
+        name = (
+            pgettext("change", "Created") if selection.field == CREATED else label(selection.field)
+        )
         found.append((gettext("Field"), name))
     for name, at in (
         (pgettext("time", "From"), selection.since),

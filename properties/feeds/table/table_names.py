@@ -12,12 +12,12 @@ from typing import Any
 
 from django.utils.translation import gettext, override
 
+from crm_sync.translated import LANGUAGES
 from properties.catalog import Field, Kind
 from properties.catalog.field_names import choice_name, label
 from properties.feeds.table.table_cells import REFERENCE
 from properties.feeds.table.table_columns import COLUMNS, Column, column, localized
 
-LANGUAGES = ("en", "de", "fr", "it")
 _ANY = "xx"  # stands for the language of a text
 _OF_A_TEXT = re.compile(r"(.+ · )([a-z]{2})( · .+)")
 
