@@ -63,7 +63,7 @@ def rows(_: int) -> Iterator[tuple[int, Values]]:
 
 def faults(values: Values, before: Values, _: Known) -> Faults:
     """Yield what cannot be stored, and what must not change by the way of a file."""
-    given = _given(values)
+    given = _given(_with_one_kind(values, before))
     if fault := connecting.slug_fault(given.slug):
         yield "slug", str(fault)
     by_client = bool(given.client_id), bool(given.secret)
@@ -111,8 +111,18 @@ def change(_: int, key: Any, values: Values, now: datetime) -> None:
         row = Workspace.objects.get(pk=key)
         known = {"token": row.fixed_token, "client_id": row.client_id}
         known |= {"client_secret": row.client_secret, "slug": row.slug, "base_url": row.base_url}
-        connecting.store(_given({**known, **values}), now=now, program=_program())
+        wanted = _with_one_kind({**known, **values}, known)
+        connecting.store(_given(wanted), now=now, program=_program())
     _set(key, {name: value for name, value in values.items() if name in SETTINGS})
+
+
+def _with_one_kind(values: Values, before: Values) -> Values:
+    """Return the values without the known credentials that others in the file replace."""
+    new = {name for name in CREDENTIALS if values[name] and values[name] != before.get(name)}
+    replaced = CREDENTIALS[1:] if new == {"token"} else CREDENTIALS[:1]
+    if not before or not new or new > {"token"}:
+        return values
+    return {**values, **dict.fromkeys(replaced, "")}
 
 
 def _given(values: Values) -> Given:

@@ -132,6 +132,8 @@ def test_it_runs_in_an_empty_folder(programs, tmp_path):
     imported = ran(command, "import_properties", "main", FEED, "--dry-run", cwd=tmp_path)
     assert imported.splitlines()[0].split() == ["new", "MH-4001"]
 
+    document = ran(command, "config", "export", cwd=tmp_path)
+    assert "    token: env:CRM_MAIN_TOKEN\n" in document
     with running(programs, tmp_path) as log:
         wait_until("the web", lambda: answers(f"http://{web}/healthz"), limit=60)
         wait_until("the callbacks", lambda: answers(f"http://{callbacks}/healthz"), limit=60)

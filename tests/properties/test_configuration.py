@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, time
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,19 @@ def test_without_its_secrets_nothing_is_changed_and_each_is_named(tmp_path):
     assert not Workspace.objects.exists()
 
 
+def test_other_credentials_of_a_workspace_replace_the_known_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAIN", CANARY)
+    run("config", "apply", written(tmp_path, LEAST))
+    secret = "    client_id: a\n    client_secret: env:MAIN"
+    file = written(tmp_path, LEAST.replace("    token: env:MAIN", secret))
+    assert run("config", "apply", file).splitlines()[0] == "workspace main: changed"
+    columns = ("fixed_token", "client_id", "client_secret")
+    assert Workspace.objects.values_list(*columns).get() == ("", "a", CANARY)
+    assert run("config", "apply", file) == "nothing to change\n"
+    run("config", "apply", written(tmp_path, LEAST))
+    assert Workspace.objects.values_list(*columns).get() == (CANARY, "", "")
+
+
 def test_a_secret_comes_from_a_file_without_its_last_line_feed(tmp_path):
     secret = tmp_path / "token"
     secret.write_text(f"{CANARY}\n")
@@ -223,8 +237,8 @@ def test_a_plan_says_what_would_be_made_changed_and_left(tmp_path, monkeypatch):
         "  max_under_way: 3 → 4",
         "main: sender new one: would be made",
         "left as it is, not in the file: main: sender no",
-        "left as it is, not in the file: main: source sftp://feeds.example/out/ of Ku\u0308che: # ",
-        " 'x' \"y\"",
+        "left as it is, not in the file: main: source sftp://feeds.example/out/ of"
+        " Ku\\u0308che: # \\n 'x' \"y\"",
         "left as it is, not in the file: workspace b-2",
         "left as it is, not in the file: schedule Received events: remove bytes that have had"
         " their time",
@@ -388,6 +402,12 @@ def test_the_first_import_of_a_new_source_waits_for_a_person(tmp_path, monkeypat
     assert (made.every_minutes, made.expect_hours, made.is_enabled) == (60, 72, True)
     assert abs(made.set_at - datetime.now(UTC)).total_seconds() < 60
     assert made.due_at is not None
+
+
+def test_a_file_may_come_from_the_standard_input(monkeypatch):
+    monkeypatch.setenv("MAIN", CANARY)
+    monkeypatch.setattr("sys.stdin", StringIO(LEAST))
+    assert run("config", "apply", "-") == "workspace main: made\n"
 
 
 def test_a_text_means_what_it_looks_like(tmp_path, monkeypatch):

@@ -83,14 +83,14 @@ class Command(SyncCommand):
 
     def _refuse(self, name: str, faults: Any, code: int) -> None:
         """End with one line for each fault, all of which the file has at once."""
-        lines = [f"{name}: {path}{': ' if path else ''}{text}" for path, text in faults]
+        lines = [_line(f"{name}: {path}{': ' if path else ''}{text}") for path, text in faults]
         lines.append("nothing was changed")
         self.fail("\n".join(lines), code)
 
     def _show(self, plan: ConfigurationPlan, *, is_dry: bool, as_json: bool) -> None:
         would = "would be " if is_dry else ""
         lines = [line for step in plan.steps for line in _lines(step, would)]
-        lines += [f"left as it is, not in the file: {one}" for one in plan.left]
+        lines += [_line(f"left as it is, not in the file: {one}") for one in plan.left]
         if not plan.steps:
             lines.append("nothing to change")
         document = {
@@ -101,9 +101,15 @@ class Command(SyncCommand):
         self.emit(document, lines, as_json=as_json)
 
 
+def _line(text: str) -> str:
+    """Return a text as one line, also if a name in it has several (S4)."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
 def _lines(step: PlannedRow, would: str) -> list[str]:
-    lines = [f"{step.title}: {would}{'made' if step.is_new else 'changed'}"]
-    lines += [f"  {name}: {before} → {after}" for name, (before, after) in step.changes.items()]
+    lines = [_line(f"{step.title}: {would}{'made' if step.is_new else 'changed'}")]
+    for name, (before, after) in step.changes.items():
+        lines.append(_line(f"  {name}: {before} → {after}"))
     return lines
 
 
