@@ -135,9 +135,9 @@ def test_it_runs_in_an_empty_folder(programs, tmp_path):
     document = ran(command, "config", "export", cwd=tmp_path)
     assert "    token: env:CRM_MAIN_TOKEN\n" in document
     with running(programs, tmp_path) as log:
-        wait_until("the web", lambda: answers(f"http://{web}/healthz"), limit=60)
-        wait_until("the callbacks", lambda: answers(f"http://{callbacks}/healthz"), limit=60)
-        wait_until("a worker", lambda: answers(f"http://{web}/workersz"), limit=60)
+        wait_until("the web", lambda: answers(f"http://{web}/healthz"), limit=120)
+        wait_until("the callbacks", lambda: answers(f"http://{callbacks}/healthz"), limit=120)
+        wait_until("a worker", lambda: answers(f"http://{web}/workersz"), limit=120)
         page = requests.get(
             f"http://{web}/admin/login/", headers={"Accept-Language": "de"}, timeout=30
         )
@@ -145,7 +145,7 @@ def test_it_runs_in_an_empty_folder(programs, tmp_path):
         styles = [part.split('"')[0] for part in page.text.split('href="/static/')[1:]]
         assert styles
         found = {
-            style: requests.get(f"http://{web}/static/{style}", timeout=30).status_code
+            style: requests.get(f"http://{web}/static/{style}", timeout=60).status_code
             for style in styles
         }
         assert set(found.values()) == {200}
@@ -155,6 +155,6 @@ def test_it_runs_in_an_empty_folder(programs, tmp_path):
 
 
 def answers(address: str) -> bool:
-    with suppress(requests.ConnectionError):
+    with suppress(requests.RequestException):
         return requests.get(address, timeout=5).status_code == 200
     return False
