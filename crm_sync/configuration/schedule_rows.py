@@ -111,7 +111,8 @@ def _crontab_faults(values: Values) -> Faults:
 def _interval(text: str) -> tuple[int, str] | None:
     number, _, period = text.partition(" ")
     is_number = number.isascii() and number.isdecimal() and 0 < int(number[:10]) < 2**31
-    return (int(number), period) if is_number and period in PERIODS else None
+    is_plain = is_number and number == str(int(number)) and period in PERIODS
+    return (int(number), period) if is_plain else None
 
 
 def make(_: int, values: Values, __: datetime) -> int:

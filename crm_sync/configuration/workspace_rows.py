@@ -79,6 +79,10 @@ def faults(values: Values, before: Values, _: Known) -> Faults:
     except ValidationError as error:
         for name, texts in error.message_dict.items():
             yield name, " ".join(texts)
+    if sources.split() != list(values["callback_sources"]):
+        yield "callback_sources", "expected one address or network in each text"
+    if given.base_url.endswith("/"):
+        yield "base_url", "expected no slash at its end"
     yield from _callback_faults(values)
     if before and values["base_url"] != before["base_url"]:
         text = "is another platform than here: `add_workspace` changes it, because it tries first"

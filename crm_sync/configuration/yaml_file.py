@@ -4,6 +4,7 @@ In YAML `no` is false, `1e3` a number and `06:30` a number of minutes. Here they
 like; the table of the items says what each has to be.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, time
 from typing import Any
@@ -21,7 +22,14 @@ class NotYaml(Exception):
 
 
 class _Reader(yaml.BaseLoader):
-    """Refuses a name that a mapping has twice: the first value would be lost."""
+    """Refuses a name that a mapping has twice, and texts that no database stores (S24)."""
+
+    def construct_scalar(self, node: Any) -> str:
+        text = str(super().construct_scalar(node))
+        if re.search("[\0\ud800-\udfff]", text):
+            problem = "a NUL or half a character, which no database stores"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return text
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         found: set[str] = set()

@@ -268,6 +268,32 @@ UNFIT = [
     ("    conflict_policy: dice\n", 2, "workspaces[0].conflict_policy: is 'dice'; expected one o"),
     ("    client_secret: canary\n", 2, "workspaces[0].client_secret: expected env:NAME or file:/"),
     ("    client_id: a\n", 1, "workspaces[0].token: expected either a token, or client_id and cl"),
+    (
+        "    callback_sources: [192.0.2.1 192.0.2.2]\n",
+        1,
+        "workspaces[0].callback_sources: expected one",
+    ),
+    ('    callback_sources: ["\\0"]\n', 2, "line 7, column 24: a NUL or half a character"),
+    (
+        '    senders: [{name: a, columns: {"\\ud800": b}}]\n',
+        2,
+        "line 7, column 35: a NUL or half a ch",
+    ),
+    (
+        "  - {slug: b, base_url: 'https://x.test/', token: env:MAIN}\n",
+        1,
+        "workspaces[1].base_url: expe",
+    ),
+    (
+        "schedules: [{name: a, task: b, every: 01 minutes}]\n",
+        1,
+        "schedules[0].every: expected a num",
+    ),
+    (
+        SOURCE % ", daily_at: 06:30+01:00",
+        2,
+        "workspaces[0].sources[0].daily_at: is '06:30+01:00'; e",
+    ),
     ("    callback_sources: [x]\n", 1, "workspaces[0].callback_sources: x is neither an address"),
     ("    auth_type: NONE\n", 1, "workspaces[0].auth_type: NONE needs the setting CALLBACK_ALLOW_"),
     ("    auth_header_name: Host\n", 1, "workspaces[0].auth_header_name: the header Host of a cal"),
