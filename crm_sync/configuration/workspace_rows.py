@@ -67,7 +67,8 @@ def faults(values: Values, before: Values, _: Known) -> Faults:
     if fault := connecting.slug_fault(given.slug):
         yield "slug", str(fault)
     by_client = bool(given.client_id), bool(given.secret)
-    if bool(given.token) == any(by_client) or any(by_client) != all(by_client):
+    ways = [bool(given.token), any(by_client)]
+    if sum(ways) != 1 or any(by_client) != all(by_client):
         yield "token", "expected either a token, or client_id and client_secret"
     if not 1 <= values["max_under_way"] <= MOST_UNDER_WAY:
         yield "max_under_way", f"expected a whole number from 1 to {MOST_UNDER_WAY}"
