@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check messages bench sbom lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check messages bench wheel sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -72,8 +72,15 @@ messages: .venv/development  ## bring the catalogues of the languages in locale/
 bench: .venv/development  ## measure how fast it is, with wrk where there is one, and write docs/benchmarks.md
 	$(BIN)/python -m lab.benchmarks --write
 
+wheel: .venv/development  ## build the wheel into dist/, beside the list of what it needs, with hashes
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	cp requirements.txt dist/
+
+# It does not know where the build finds the version.
+sbom: VERSION = $(shell $(BIN)/python -c 'import crm_sync; print(crm_sync.__version__)')
 sbom: .venv/development  ## write the software bill of materials: sbom.json, CycloneDX
-	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \
+	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > .venv/project.toml
+	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject .venv/project.toml \
 		--output-reproducible -o sbom.json
 
 lock: .venv/development  ## write the lock files anew from requirements*.in

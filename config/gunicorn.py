@@ -1,4 +1,4 @@
-"""The settings of gunicorn: `gunicorn --config config/gunicorn.py config.wsgi`."""
+"""The settings of gunicorn: `gunicorn --config python:config.gunicorn config.wsgi`."""
 
 from typing import Any
 

@@ -17,12 +17,13 @@ from django.utils.translation import gettext_lazy as _
 
 from config import data_dir
 from config.environment import REMOVED, Env
+from crm_sync import installed
 
 # Nearly all objects of a start stay in use. Collecting garbage among them was a seventh of each
 # start (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
 gc.set_threshold(50_000, 20, 100)
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = installed.home()
 env = Env()
 env.read_env(str(BASE_DIR / ".env"))
 env.refuse(REMOVED)
@@ -202,7 +203,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "config" / "templates"],  # before the templates of the theme
+        "DIRS": [Path(__file__).with_name("templates")],  # before the templates of the theme
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -317,7 +318,7 @@ LANGUAGES = [
     ("fr", "Français"),
     ("it", "Italiano"),
 ]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [installed.beside("locale")]
 FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())
 USE_TZ = True

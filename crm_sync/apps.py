@@ -16,6 +16,9 @@ class CrmSyncConfig(AppConfig):
         from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin.outgoing import message  # noqa: PLC0415
         from crm_sync.admin.overview import tiles  # noqa: PLC0415
+        from crm_sync.configuration.schedule_rows import SCHEDULES  # noqa: PLC0415
+        from crm_sync.configuration.subscription_rows import SUBSCRIPTIONS  # noqa: PLC0415
+        from crm_sync.configuration.workspace_rows import WORKSPACES  # noqa: PLC0415
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import connection_checks as integrity  # noqa: PLC0415
@@ -33,6 +36,7 @@ class CrmSyncConfig(AppConfig):
                 queues=[store.RECEIVED_EVENTS, poll.TRIGGERS, worker.OUTGOING],
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
+                configuration=[WORKSPACES, SUBSCRIPTIONS, SCHEDULES],
                 after_applied=[schedule.received],
                 after_missed=[schedule.missed],
                 api_scopes=[

@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.configured import ConfiguredRows
 from crm_sync.expiry import Part
 from crm_sync.platform.events import Event
 from crm_sync.platform.read_only import Live
@@ -345,6 +346,9 @@ class AppHooks:
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
     # Returns by name the parts that remove old rows in batches (S23).
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
+    # The rows that a file of the configuration can have (docs/configuration.md); those that another
+    # one names come after it.
+    configuration: Sequence[ConfiguredRows] = ()
     # Returns the language of a person, as far as the app knows it, for what is mailed to them.
     languages: Sequence[Callable[[User], str | None]] = ()
     # Takes mail addresses; returns the language of each that is an account's, in lower case.
@@ -354,7 +358,10 @@ class AppHooks:
 
 
 # Hooks whose names must be unique, and the noun for such a name.
-UNIQUE = {"queues": "queue", "event_handlers": "event", "message_kinds": "message"}
+UNIQUE = {
+    **{"queues": "queue", "event_handlers": "event", "message_kinds": "message"},
+    "configuration": "list of the configuration",
+}
 
 _apps: tuple[str, ...] = ()
 _all = AppHooks(app="")

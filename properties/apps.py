@@ -20,6 +20,7 @@ class PropertiesConfig(AppConfig):
         from properties.domain import undo_steps  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
         from properties.plugged import (  # noqa: PLC0415
+            configuration,
             doctor,
             first_plan,
             free_text,
@@ -40,6 +41,7 @@ class PropertiesConfig(AppConfig):
                 message_kinds=sync_messages.KINDS,
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
+                configuration=configuration.SECTIONS,
                 after_connected=[recurring.begin],
                 after_hold=[queue.wake],
                 first_plans=[first_plan.first_plan],

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 # The least time between two records of the platform's clock, since its machines may differ.
 CLOCK_PACE = timedelta(seconds=10)
+MOST_UNDER_WAY = 100  # requests
 
 BEHIND_A_PROXY = _(
     "Behind a TLS proxy every call comes from the proxy: first name it in TRUSTED_PROXIES, else"

@@ -32,6 +32,7 @@ KEPT = "tests/properties/test_imports_kept.py"
 MACHINE = "tests/properties/test_push_machine.py"
 MARKUP = "tests/properties/test_input_markup.py"
 MATCHING = "tests/properties/test_matching_laws.py"
+CONFIGURATION = "tests/properties/test_configuration.py"
 MATCH_PAGE = "tests/properties/test_match_page.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
 OWNERS = "tests/properties/test_owners.py"
@@ -1743,6 +1744,24 @@ MUTANTS = (
         "user.has_perm(one.permission)",
         "True",
         (f"{HEAD}::test_who_may_not_see_orders_reads_nothing_of_them",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an export of the configuration holds an address with its key (S5)",
+        "crm_sync/configuration",
+        "_entry",
+        "is_secret or A",
+        "is_secret",
+        (f"{CONFIGURATION}::test_an_export_holds_no_secret_and_says_where_apply_looks_for_each",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the plan of a configuration is applied",
+        "crm_sync/configuration/applying.py",
+        "apply",
+        "transaction.set_rollback(A)",
+        "transaction.set_rollback(False)",
+        (f"{CONFIGURATION}::test_a_plan_says_what_would_be_made_changed_and_left",),
         (SQLITE,),
     ),
 )

@@ -16,14 +16,13 @@ from typing import BinaryIO
 from django.apps import apps
 from django.conf import settings
 
+from crm_sync.installed import beside
 from crm_sync.sentence import Sentence, sentence, sentence_of
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
 from properties.feeds.profile import Profile
 from properties.feeds.recognition import read_feed
 from properties.feeds.records import NotAFeed
 from properties.feeds.spool import Line
-
-LOCALE = Path(__file__).parents[2] / "locale"
 
 
 def main(path: Path, profile: Profile, output: BinaryIO) -> None:
@@ -67,6 +66,6 @@ def _limit(kind: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(LOCALE_PATHS=[LOCALE])  # for the names in tables of people
+    settings.configure(LOCALE_PATHS=[beside("locale")])  # for the names in tables of people
     apps.populate([])
     main(Path(sys.argv[1]), Profile.from_json(sys.stdin.read()), sys.stdout.buffer)

@@ -1,6 +1,6 @@
 """An installation of each release so far goes on with the product of today."""
 
-import tomllib
+import re
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 
@@ -9,12 +9,12 @@ from django.core.management import call_command
 from django.utils.timezone import now
 from django_celery_beat.models import PeriodicTask
 
+from crm_sync import __version__
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import Hold, ReceivedEvent, Workspace
 from orders.models import Placement, StatusChange
 from properties.domain import undo_steps
 from properties.domain.change_selection import ChangeSelection
-from properties.feeds.swissrets import json_writer
 from properties.models import DriftCheck, Property, Recurring, Walk
 from properties.models.match_columns import keys_of
 from properties.models.search_column import text_of
@@ -131,6 +131,22 @@ def test_a_migration_that_was_released_is_never_edited(release, vendor):
     assert {name: digest(ROOT / name) for name in known} == known
 
 
-def test_the_newest_release_is_the_version_that_each_place_names():
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert (json_writer.VERSION, releases()[0]) == (version, version)
+def released() -> dict[str, str]:
+    """Return the released versions of the changelog, the newest first, each with its text."""
+    parts = re.split(r"^## (.+)\n", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    heads = [re.fullmatch(r"(\d+\.\d+\.\d+) — (\d{4}-\d\d-\d\d)", head) for head in parts[::2]]
+    assert [head for head, found in zip(parts[::2], heads, strict=True) if not found] == [
+        "Unreleased"
+    ]
+    texts = zip(heads, parts[1::2], strict=True)
+    return {found[1]: text for found, text in texts if found}
+
+
+def test_the_newest_release_is_the_version_of_the_product():
+    assert list(released()) == releases()
+    assert releases()[0] == __version__
+
+
+@pytest.mark.parametrize("version", releases())
+def test_each_release_says_what_to_do_when_upgrading(version):
+    assert "### To do when upgrading\n\n" in released()[version]

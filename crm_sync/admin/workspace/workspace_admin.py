@@ -29,12 +29,11 @@ from crm_sync.admin.workspace.pause_page import pause_page
 from crm_sync.admin.workspace.state import connection, webhook_state, without_secrets
 from crm_sync.admin.workspace.tabs import address_of, tabs
 from crm_sync.models import Gap, Workspace
+from crm_sync.models.workspace import MOST_UNDER_WAY
 from crm_sync.platform import clock
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.translated import Text, number
 from crm_sync.webhook.configuration import GONE
-
-MOST_UNDER_WAY = 100
 
 
 def unseen_gaps() -> Coalesce:

@@ -1,7 +1,6 @@
 """The form of a source: its secret is typed here and never shown again (S5)."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
@@ -22,17 +21,8 @@ from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
-from properties.models.source import SignIn
 from properties.sources.address import Address, parsed
-
-_HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
-# Headers of the request itself: another value would change its content or its target.
-_OURS = frozenset(
-    {
-        *("host", "connection", "content-length", "transfer-encoding", "accept-encoding"),
-        *("range", "user-agent", "if-none-match", "if-modified-since"),
-    }
-)
+from properties.sources.source_rules import sign_in_faults, with_effects
 
 
 class Hidden(forms.CharField):
@@ -120,7 +110,7 @@ class SourceForm(ModelForm):
         The person's own password is checked last: a person who edits a source controls its secret.
         """
         data = super().clean() or {}
-        for name, text in _sign_in_faults(data):
+        for name, text in sign_in_faults(data):
             self.add_error(name, text)
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
             text = gettext("Either every so many minutes, or once a day: fill in one.")
@@ -141,13 +131,7 @@ class SourceForm(ModelForm):
         columns = {name: getattr(row, name) for name in names}
         if data.get("without_secret") or data.get("new_secret"):
             columns["secret"] = data.get("new_secret") or ""
-        if not {"sender", "address"}.isdisjoint(names):
-            columns |= {"set_at": timezone.now(), "etag": "", "modified": "", "size": None}
-            columns |= {"digest": "", "read_as": "", "away_since": None, "host_key": ""}
-        if columns:
-            now = timezone.now()
-            columns |= {"due_at": now if row.is_enabled else None, "attempts": 0, "problem": ""}
-        return columns
+        return with_effects(columns, is_enabled=row.is_enabled, now=timezone.now())
 
     def offer(self, senders: Any) -> None:
         """Offer these senders, each with its workspace."""
@@ -156,22 +140,6 @@ class SourceForm(ModelForm):
             field.queryset = senders.select_related("workspace").only("name", "workspace__slug")
             name = "label_from_instance"  # Django's own way to name the choices
             setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")
-
-
-def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield field and message for each value that cannot be sent."""
-    way, secret, name = data.get("sign_in"), data.get("new_secret") or "", data.get("header") or ""
-    if way in (None, SignIn.PASSWORD):
-        return
-    if "address" in data and parsed(data["address"]).scheme not in ("https", "http"):
-        yield "sign_in", gettext("Only an address with https:// or http:// knows this way.")
-    if way == SignIn.HEADER and not _HEADER.fullmatch(name):
-        yield "header", gettext("Enter a name such as X-Api-Key: letters, digits and hyphens.")
-    if name.lower() in _OURS:
-        yield "header", gettext("This header is set by ourselves.")
-    is_sent = way in (SignIn.BEARER, SignIn.HEADER)
-    if is_sent and not (secret.isascii() and secret.isprintable()):
-        yield "new_secret", gettext("A header takes one line of letters, digits and marks.")
 
 
 def _server(address: Address) -> tuple[str, str, int]:

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from crm_sync import __version__
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
 from properties.feeds.openimmo import openimmo_names
 from properties.feeds.openimmo.record import REFERENCE, TEXT, OpenimmoRecordReader
 from properties.feeds.profile import Profile
 from properties.feeds.records import Record, Refusal
-from properties.feeds.swissrets.json_writer import VERSION, WHOLE
+from properties.feeds.swissrets.json_writer import WHOLE
 from properties.feeds.table.table_writer import Document, Unsaid, Written
 
 _NO_PLACE = sentence("OpenImmo has no place for this")
@@ -49,7 +50,7 @@ def write_openimmo(
     property that cannot be read back is left out. Its entries have the path WHOLE.
     """
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(_HEAD.format(version=VERSION, now=now))
+        file.write(_HEAD.format(version=__version__, now=now))
         for document in documents:
             record = to_openimmo(document, now=now)
             unsaid = _completed(document, record)

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from crm_sync import __version__
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
 from properties.catalog import Kind, NameSource, enums
@@ -21,7 +22,6 @@ _LABELS = {one: one.title().replace("_", "-") for one in enums.MINERGIE_LABELS}
 
 # A unit must belong to a project that lists it. We do not know the project: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
-VERSION = "0.1.0"  # of our software; the format requires it
 _NO_PLACE = sentence("SwissRETS has no place for this")
 _OTHERWISE = sentence("SwissRETS would read this back as another value")
 _STRICT = Profile(lenient=False)  # a file of ours has no invalid values
@@ -34,7 +34,7 @@ def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> I
     A property that SwissRETS would refuse is left out. Its entries have the path WHOLE.
     """
     with path.open("w", encoding="utf-8") as file:
-        generator = {"name": "crm-sync", "version": VERSION}
+        generator = {"name": "crm-sync", "version": __version__}  # the format requires it
         head = {"created": f"{now:%Y-%m-%dT%H:%M:%SZ}", "generator": generator}
         file.write(json.dumps(head)[:-1] + ', "properties": [')
         separator = "\n"
