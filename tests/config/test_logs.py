@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.logs import Json, LineFormatter, one_line
+from config.logs import Json, LineFormatter
+from crm_sync.text import in_one_line
 from tests.config.web import web
 from tests.processes import Installation, wait_until
 
@@ -30,7 +31,7 @@ def record(message: str, *arguments: object, failed: bool = False) -> logging.Lo
 @pytest.mark.rule("S4")
 @given(st.text())
 def test_any_text_becomes_one_line(text):
-    assert len(one_line(text).splitlines()) <= 1
+    assert len(in_one_line(text).splitlines()) <= 1
     assert len(LineFormatter().format(record("%s", text)).splitlines()) == 1
     assert json.loads(Json().format(record("%s", text)))["message"] is not None
     assert len(Json().format(record("%s", text)).splitlines()) == 1
