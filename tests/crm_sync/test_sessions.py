@@ -133,6 +133,13 @@ def test_a_person_ends_all_but_this_session(clock):
     assert "End all others" not in browser.get(MINE).content.decode()
 
 
+def test_a_message_for_the_next_page_is_in_no_cookie(clock):
+    browser = enter()
+    assert browser.post(MINE, {"end": "nobody"}).status_code == 302
+    assert set(browser.cookies) <= {"sessionid", "csrftoken"}
+    assert "This session was over already." in browser.get(MINE).content.decode()
+
+
 def test_sessions_that_are_over_are_not_listed(clock):
     enter(agent=PHONE)
     clock.shift(timedelta(minutes=61))
