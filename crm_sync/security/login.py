@@ -45,8 +45,8 @@ def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -
     known: dict[str, str] = request.__dict__.setdefault("_names_kept", {})
     if name not in known:
         has_account = User.objects.filter(username=name).exists()
-        digest = salted_hmac("crm_sync.security.login", name).hexdigest()[:DIGEST]
-        known[name] = name if has_account else f"{UNKNOWN} {digest}"
+        digest = salted_hmac("crm_sync.security.login", name, algorithm="sha256").hexdigest()
+        known[name] = name if has_account else f"{UNKNOWN} {digest[:DIGEST]}"
     return known[name]
 
 
