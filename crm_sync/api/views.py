@@ -70,6 +70,12 @@ class View(APIView):
             raise Refused(403, "https_required", text)
         super().initial(request, *args, **kwargs)
 
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Keep each answer, also an error, out of every cache."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        answer.headers.setdefault("Cache-Control", "no-store")
+        return answer
+
     def check_permissions(self, request: Request) -> None:
         """Count the call before it may be refused, so that guesses at scopes are counted too."""
         super().check_throttles(request)
