@@ -16,6 +16,11 @@ class LineFormatter(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name}{trace}: {message}", style="{")
 
+    def formatTime(self, record: logging.LogRecord, _: str | None = None) -> str:  # noqa: N802
+        """Return the time of a record in our zone, with its difference from UTC."""
+        moment = datetime.fromtimestamp(record.created).astimezone()
+        return moment.isoformat(sep=" ", timespec="milliseconds")
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of logging
         """Return the line of a record."""
         key = tracing.current().id

@@ -360,11 +360,18 @@ SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
+# Otherwise a cookie with the text of the message would travel to the browser and back.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if HTTPS else 0)
-# A redirected callback would be a lost event (S9). The health checks come from our own network.
+# A redirected callback would be a lost event (S9). The health checks come from our own network. The
+# API refuses http: after a redirect nobody would see that the token was sent in clear.
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(healthz|readyz|workersz|metrics)$"]
+SECURE_REDIRECT_EXEMPT = [
+    r"^webhooks/",
+    r"^(healthz|readyz|workersz|metrics)$",
+    r"^api/v1/(?!docs/|schema/)",
+]
 # Only the owner of the host knows whether all its subdomains use HTTPS, now and for ever.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 

@@ -197,6 +197,7 @@ def nobody_has_failed_before() -> None:
     """Begin to count anew: keys of workspaces and addresses come again."""
     view.wrong.forget()
     login_limits.failures.forget()
+    login_limits.refusals.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -66,6 +66,16 @@ def test_the_bill_of_materials_names_every_package_that_is_installed(tmp_path):
     }
 
 
+def test_each_old_package_of_the_page_is_the_one_that_is_installed():
+    page = (ROOT / "docs" / "security.md").read_text()
+    table = page.split("## Packages without a release for two years")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (\S+ \S+) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
+    assert {"defusedxml", "honcho", "openpyxl"} <= {name.split()[0] for name, *_ in rows}
+    pins = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    assert [name for name, *_ in rows if tuple(name.split()) not in pins] == []
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d|not in its wheel", date) for _, date, _ in rows)
+
+
 SECRET = re.compile(r"(^|_)(secret|token|password|signature|auth_hash)s?(_|$)")
 
 

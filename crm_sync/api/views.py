@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -14,6 +15,7 @@ from rest_framework.serializers import CharField, IntegerField
 from rest_framework.views import APIView
 
 from crm_sync.api.body import JsonObject, Strict
+from crm_sync.api.error_answers import Refused
 from crm_sync.api.throttling import TokenRate
 from crm_sync.api.token_authentication import BearerToken, HasScope, IsKnown
 from crm_sync.models import ApiToken
@@ -56,6 +58,23 @@ class View(APIView):
         for name, value in (headers or {}).items():
             response.headers[name] = value
         return response
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse http before the token is read: a redirect would hide that it was sent in clear.
+
+        Raises:
+            Refused: pages are led to https, and the call came by http.
+        """
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            text = "Call https. If this call carried a token, replace it: others may have read it."
+            raise Refused(403, "https_required", text)
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Keep each answer, also an error, out of every cache."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        answer.headers.setdefault("Cache-Control", "no-store")
+        return answer
 
     def check_permissions(self, request: Request) -> None:
         """Count the call before it may be refused, so that guesses at scopes are counted too."""

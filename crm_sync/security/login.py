@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth import authenticate
+from django.contrib.auth import BACKEND_SESSION_KEY, authenticate
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest, HttpResponse
@@ -45,8 +45,8 @@ def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -
     known: dict[str, str] = request.__dict__.setdefault("_names_kept", {})
     if name not in known:
         has_account = User.objects.filter(username=name).exists()
-        digest = salted_hmac("crm_sync.security.login", name).hexdigest()[:DIGEST]
-        known[name] = name if has_account else f"{UNKNOWN} {digest}"
+        digest = salted_hmac("crm_sync.security.login", name, algorithm="sha256").hexdigest()
+        known[name] = name if has_account else f"{UNKNOWN} {digest[:DIGEST]}"
     return known[name]
 
 
@@ -112,7 +112,10 @@ def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
     sessions.begin(request, where, now)
     if second_factor.is_on():
         second_factor.give_up(user)
-    log.info("login: %s from %s", user.get_username(), where)
+    has_code = getattr(user, "otp_device", None) is not None
+    by_provider = request.session.get(BACKEND_SESSION_KEY) == sessions.BY_PROVIDER
+    how = ", with a code" if has_code else ", with the provider" if by_provider else ""
+    log.info("login: %s from %s%s", user.get_username(), where, how)
 
 
 def _out(sender: Any, request: HttpRequest, user: AbstractBaseUser | None, **_: Any) -> None:

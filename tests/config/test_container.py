@@ -220,3 +220,10 @@ def test_the_proxy_of_compose_is_the_nginx_of_the_docs():
         assert here in block
         block = block.replace(here, there)
     assert (ROOT / "docs/deploy/nginx.conf").read_text() == block
+
+
+def test_the_nginx_of_the_docs_takes_no_old_tls_and_its_log_says_when():
+    block = documented_block()
+    assert re.findall(r"^ *ssl_protocols (.+?);", block, re.MULTILINE) == ["TLSv1.2 TLSv1.3"]
+    (form,) = re.findall(r"^log_format crm_sync '(.+)';$", block, re.MULTILINE)
+    assert form.split()[0] == "$time_iso8601"

@@ -89,3 +89,11 @@ def test_each_answer_says_what_a_browser_may_load(db, path):
     answer = Client(SERVER_NAME="localhost").get(path)
     assert answer["Content-Security-Policy"] == POLICY
     assert "default-src 'self'" in POLICY
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/healthz", "/nowhere", "/api/v1/properties"])
+def test_each_answer_keeps_its_type_its_referrer_and_its_origin(db, path):
+    answer = Client(SERVER_NAME="localhost").get(path, headers={"Origin": "https://x.test"})
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Referrer-Policy"] == "same-origin"
+    assert [name for name in answer.headers if name.startswith("Access-Control-")] == []

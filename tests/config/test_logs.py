@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import socket
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -41,6 +42,13 @@ def test_a_line_that_somebody_forges_stays_within_its_own():
     line = LineFormatter().format(record("order %s is not known", FORGED))
     shown = FORGED.replace("\n", "\\n")
     assert line.endswith(f"ERROR crm_sync: order {shown} is not known")
+
+
+def test_a_line_begins_with_a_time_that_names_its_difference_from_utc():
+    made = record("a")
+    written = LineFormatter().format(made)[: len("2026-01-01 00:00:00.000+00:00")]
+    assert datetime.fromisoformat(written).timestamp() == pytest.approx(made.created, abs=0.001)
+    assert datetime.fromisoformat(written).tzinfo is not None
 
 
 def test_lines_of_a_traceback_are_indented_and_hold_no_forged_line():

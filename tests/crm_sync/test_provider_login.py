@@ -136,7 +136,7 @@ def test_somebody_new_gets_an_account_with_the_groups_and_workspaces_of_the_clai
         "Made at the first login with 127.0.0.1.",
         "Access by the provider: groups Agents; workspaces main.",
     ]
-    assert lines(caplog) == ["login: ada from 192.0.2.1"]
+    assert lines(caplog) == ["login: ada from 192.0.2.1, with the provider"]
     # What it was asked for: a code, for one nonce and one verifier.
     assert there.sent[0]["scope"] == "openid profile email"
     assert there.sent[0]["redirect_uri"] == "http://testserver/admin/login/provider/back/"

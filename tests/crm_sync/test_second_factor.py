@@ -120,6 +120,14 @@ def test_an_app_that_is_set_up_is_asked_for_and_each_code_opens_once(secret, clo
     assert enter(code=code(secret)).status_code == 302
 
 
+def test_the_line_of_a_login_says_that_a_code_was_entered(secret, clock, caplog):
+    caplog.set_level(logging.INFO)
+    clock.shift(30)
+    assert enter(code=code(secret)).status_code == 302
+    (line,) = [one for one in caplog.messages if one.startswith("login: ")]
+    assert line == "login: ada from 127.0.0.1, with a code"
+
+
 def test_nothing_is_asked_for_before_the_first_code_was_right(browser, ada):
     text = browser.post(MINE, {"step": "begin"}).content.decode()
     assert "<svg" in text

@@ -133,6 +133,25 @@ def test_a_person_ends_all_but_this_session(clock):
     assert "End all others" not in browser.get(MINE).content.decode()
 
 
+def test_the_open_sessions_of_an_account_that_is_switched_off_end(clock):
+    browser = enter()
+    assert is_in(browser)
+    User.objects.filter(username="ada").update(is_active=False)
+    assert not is_in(browser)
+
+
+def test_the_cookie_of_a_session_is_kept_from_scripts_and_other_sites(clock):
+    found = enter().cookies["sessionid"]
+    assert (found["httponly"], found["samesite"]) == (True, "Lax")
+
+
+def test_a_message_for_the_next_page_is_in_no_cookie(clock):
+    browser = enter()
+    assert browser.post(MINE, {"end": "nobody"}).status_code == 302
+    assert set(browser.cookies) <= {"sessionid", "csrftoken"}
+    assert "This session was over already." in browser.get(MINE).content.decode()
+
+
 def test_sessions_that_are_over_are_not_listed(clock):
     enter(agent=PHONE)
     clock.shift(timedelta(minutes=61))

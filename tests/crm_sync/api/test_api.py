@@ -56,6 +56,23 @@ def test_a_call_without_a_valid_token_is_401(main):
     assert error(Program("").call("GET", f"{LIST}?token={token}"))[0] == 401
 
 
+def test_a_call_by_http_is_refused_and_not_led_to_https(main, settings):
+    erp = program(main)
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    for path_of_api in (LIST, "/nowhere"):
+        answer = erp.call("GET", path_of_api)
+        assert error(answer) == (403, "https_required", [])
+    assert ApiToken.objects.get().last_used_at is None
+    assert erp.call("GET", LIST, X_Forwarded_Proto="https").status_code == 200
+
+
+def test_no_answer_is_kept_in_a_cache(main):
+    for one, status in ((program(main), 200), (Program(""), 401)):
+        answer = one.call("GET", LIST)
+        assert (answer.status_code, answer["Cache-Control"]) == (status, "no-store")
+
+
 def test_a_person_who_is_signed_in_has_no_way_into_the_api(boss):
     assert boss.get("/api/v1/properties").status_code == 401
 
