@@ -187,11 +187,29 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class MessageFacts:
+    """What people read of a message in Slack or Teams, in the active language.
+
+    Attributes:
+        address: the address of the property, or what else names it.
+        reference: of the property, "" if it has none.
+        link: the address of our page about it, or "".
+    """
+
+    address: str
+    reference: str
+    status: str
+    link: str
+
+
+@dataclass(frozen=True)
 class MessageKind:
     """A kind of message that another system can subscribe to."""
 
     name: str  # its `type`, such as "property.in_sync"
     text: Text  # when it is sent, for people
+    # Takes a workspace id and the `data` of some messages; returns what a chat shows of each.
+    facts: "Callable[[int, Sequence[Mapping[str, Any]]], Sequence[MessageFacts]] | None" = None
 
 
 # --- the overview and the pages of properties, each part only with its permission (S17) ----------

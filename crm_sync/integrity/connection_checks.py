@@ -19,7 +19,7 @@ from crm_sync.models import (
     Workspace,
     due,
 )
-from crm_sync.outgoing import worker
+from crm_sync.outgoing import groups, worker
 from crm_sync.webhook import schedule
 from crm_sync.work import leases, slots
 
@@ -153,7 +153,7 @@ def outgoing(workspace_id: int, now: datetime) -> CheckGroup:
         "outgoing messages",
         OutgoingMessage.objects.filter(workspace=workspace_id).only("kind", "message_id"),
         parts,
-        [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * worker.LATEST + CLOCKS))],
+        [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * groups.LATEST + CLOCKS))],
     )
 
 

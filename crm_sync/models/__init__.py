@@ -5,7 +5,7 @@ from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
 from crm_sync.models.hold import Hold
 from crm_sync.models.named_view import NamedView
-from crm_sync.models.outgoing import OutgoingMessage, Subscription
+from crm_sync.models.outgoing import MessageFormat, OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.provider_account import ProviderAccount
@@ -25,6 +25,7 @@ __all__ = [
     "Gap",
     "Heartbeat",
     "Hold",
+    "MessageFormat",
     "NamedView",
     "OutgoingMessage",
     "PlatformCall",

@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
+from crm_sync.sentence import lazy_sentence
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
 TEST = "test"  # sent by a person; nobody subscribes to it
+TEST_TEXT = _("A test message")
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dic
 def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
     """Write a test message for one subscription, whatever kinds it wants."""
     workspace_id, slug = subscription.workspace_id, subscription.workspace.slug
-    message = Message(TEST, now, {"text": "A test message"})
+    message = Message(TEST, now, {"text": lazy_sentence(TEST_TEXT)})
     row = _row(workspace_id, subscription.pk, slug, message, now=now)
     row.save(force_insert=True)
     Subscription.objects.filter(pk=subscription.pk, is_enabled=True).update(due_at=now)

@@ -199,6 +199,7 @@ def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_p
     to = Subscription.objects.create(workspace=workspace, address="https://x.test", **DUE)
     assert "subscription_has_no_half_lease" in refused(to, {"lease_token": TOKEN})
     assert "enabled_subscription_is_due" in refused(to, {"due_at": None})
+    assert "subscription_has_a_known_format" in refused(to, {"format": "XML"})
     row = OutgoingMessage.objects.create(workspace=workspace, subscription=to, **DUE)
     assert "outgoing_has_a_known_state" in refused(row, {"state": "LOST", "due_at": None})
     for columns in ({"due_at": None}, {"state": "DELIVERED"}, {"state": "GIVEN_UP"}):
@@ -242,6 +243,7 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"source_signs_in_in_a_known_way"}
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
+    tried |= {"subscription_has_a_known_format"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}
