@@ -1,5 +1,6 @@
 """The connection to a platform, and the events that it sent us."""
 
+from crm_sync.models.alarm import Alarm, AlarmKind
 from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
@@ -18,6 +19,8 @@ from crm_sync.models.webhook_monitor import WebhookMonitor
 from crm_sync.models.workspace import Workspace
 
 __all__ = [
+    "Alarm",
+    "AlarmKind",
     "ApiToken",
     "AuthenticatorApp",
     "CallCount",

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
 
+from crm_sync.models import MessageFormat
 from crm_sync.outgoing import retry_schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
@@ -94,6 +95,17 @@ class Receiver:
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
         masked = Redactor((*self.keys, *bare), in_query).text(text)[:ANSWER_LIMIT]
         return text if masked == text else Sentence(masked)
+
+
+def shown(address: str, format_: str) -> str:
+    """Return an address without its query, which may hold a key.
+
+    Of Teams and Slack only the host is shown: whoever knows the path can write in the channel.
+    """
+    if format_ != MessageFormat.JSON:
+        return f"{format_.capitalize()}: {urlsplit(address).netloc}/…"
+    start, mark, __ = address.partition("?")
+    return f"{start}?…" if mark else start
 
 
 def inside() -> Sequence[str]:

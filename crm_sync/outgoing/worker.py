@@ -19,7 +19,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -42,6 +42,7 @@ ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
 )  # of failures; a receiver that is back after that gets all messages at once
+FAILS_FOR = timedelta(hours=1)  # until a person has to look
 LONGEST_WAIT = timedelta(seconds=retry_schedule.LONGEST_RETRY_AFTER) + leases.LEASE
 GONE = sentence(
     "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
@@ -55,6 +56,12 @@ class SendingOutcome(StrEnum):
     SENT = "sent"
     PUT_OFF = "put off"  # the address accepted no message
     DISABLED = "disabled"
+
+
+def needs_a_person(now: datetime) -> Q:
+    """Select the subscriptions that have failed for an hour, or were stopped after failures."""
+    stopped = Q(is_enabled=False) & ~Q(problem="")
+    return Q(failing_since__lt=now - FAILS_FOR) | stopped
 
 
 def rows(now: datetime) -> QuerySet[Subscription]:

@@ -27,15 +27,19 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
+from crm_sync.models import AlarmKind
 from crm_sync.sentence import sentence
 from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
 from orders.models import PersonSettings
 from orders.models.news import News
-from orders.models.person_settings import OFF, switch_of
+from orders.models.person_settings import OFF, alarm_switch_of, switch_of
+from orders.people.alarm_readers import OPERATES
 from orders.people.preferences import choose, settings_of, time_zones
 
 MINE = "admin:orders_personsettings_mine"
+SWITCHES = tuple(switch_of(kind) for kind in News)
+ALARMS = tuple(alarm_switch_of(kind) for kind in AlarmKind)
 
 
 class PersonSettingsForm(ModelForm):
@@ -66,8 +70,8 @@ class PersonSettingsForm(ModelForm):
 
     class Meta:
         model = PersonSettings
-        fields = (*(switch_of(kind) for kind in News), "only_mine", "time_zone", "language")
-        widgets = {switch_of(kind): UnfoldBooleanWidget for kind in News}
+        fields = (*SWITCHES, *ALARMS, "only_mine", "time_zone", "language")
+        widgets = dict.fromkeys((*SWITCHES, *ALARMS), UnfoldBooleanWidget)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -81,7 +85,12 @@ class PersonSettingsForm(ModelForm):
     @property
     def mails(self) -> list[forms.BoundField]:
         """The inputs about mail."""
-        return [self[name] for name in (*map(switch_of, News), "only_mine")]
+        return [self[name] for name in (*SWITCHES, "only_mine")]
+
+    @property
+    def alarms(self) -> list[forms.BoundField]:
+        """The inputs about alarms, for operators."""
+        return [self[name] for name in ALARMS]
 
     @property
     def others(self) -> list[forms.BoundField]:
@@ -94,6 +103,7 @@ class PersonSettingsForm(ModelForm):
         choose(
             person,
             kinds=[kind for kind in News if chosen[switch_of(kind)]],
+            alarms=[kind for kind in AlarmKind if chosen[alarm_switch_of(kind)]],
             only_mine=chosen["only_mine"],
             time_zone=chosen["time_zone"],
             language=chosen.get("language", self.instance.language),
@@ -115,6 +125,7 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
         "form": form,
         "email": person.email,
         "is_mail_on": mails_are_sent(),
+        "operates": person.has_perm(OPERATES),
         "sees_orders": person.has_perm("orders.view_order"),
         "problem": row.problem,
         "next_try": exact_moment(row.due_at, now) if row.problem else "",

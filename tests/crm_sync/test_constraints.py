@@ -9,6 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import (
+    Alarm,
     ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
@@ -206,6 +207,13 @@ def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_p
         assert "outgoing_is_due_as_long_as_it_is_pending" in refused(row, columns)
 
 
+def test_an_alarm_that_is_over_was_told(workspace):
+    known = {"workspace": workspace, "kind": "source_away", "page": "/", "began_at": NOW}
+    row = Alarm.objects.create(**known, **DUE)
+    assert "alarm_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "ended_alarm_was_told" in refused(row, {"ended_at": NOW})
+
+
 def test_a_change_has_a_number_of_its_own_and_only_what_was_numbered_is_removed(workspace):
     sequence = ChangeSequence.objects.create(workspace=workspace, last=2)
     assert "removed_change_was_numbered" in refused(sequence, {"removed": 3})
@@ -244,6 +252,7 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"subscription_has_a_known_format"}
+    tried |= {"alarm_has_no_half_lease", "ended_alarm_was_told"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}

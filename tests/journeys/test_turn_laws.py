@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import (
+    Alarm,
     ReceivedEvent,
     Slot,
     Subscription,
@@ -189,7 +190,15 @@ def fill_outgoing(workspace, _) -> None:
     outbox.tell(workspace.pk, [Message("property.in_sync", now, {})], now=now)
 
 
+def fill_alarms(workspace, _) -> None:
+    now = timezone.now()
+    known = {"workspace": workspace, "kind": "source_away", "page": "/", "began_at": now}
+    for n in range(BACKLOG):
+        Alarm.objects.create(**known, key=f"{n}", due_at=now)
+
+
 FILL = {
+    "alarms": (Alarm, fill_alarms),
     "outgoing": (Subscription, fill_outgoing),
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),

@@ -1,6 +1,6 @@
 """Messages to other systems: delivered, pending and given up."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.admin.outgoing.subscription import shown, shown_of, standing_badge
+from crm_sync.admin.outgoing.subscription import shown_of, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -32,7 +32,8 @@ from crm_sync.admin.ui.payload import readable
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
-from crm_sync.outgoing import outbox
+from crm_sync.outgoing import outbox, worker
+from crm_sync.outgoing.sending import shown
 from crm_sync.security.access import within
 from crm_sync.sentence import said, sentence
 from crm_sync.text import whole
@@ -41,7 +42,6 @@ from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
-PATIENCE = timedelta(hours=1)  # how long a subscription may fail before it needs attention
 
 
 def state_badge(row: OutgoingMessage) -> SafeString:
@@ -138,9 +138,8 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
 def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the subscriptions that have failed for an hour, or were stopped after failures."""
-    failing = Subscription.objects.filter(failing_since__lt=now - PATIENCE)
-    stopped = Subscription.objects.filter(is_enabled=False).exclude(problem="")
-    rows = within(person, failing | stopped).defer("secret", "previous_secret")
+    waiting = Subscription.objects.filter(worker.needs_a_person(now))
+    rows = within(person, waiting).defer("secret", "previous_secret")
     named = rows.annotate(workspace_slug=F("workspace__slug")).order_by("failing_since", "pk")
     return [
         Attention(

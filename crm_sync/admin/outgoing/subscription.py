@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -33,7 +32,7 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
 from crm_sync.models import MessageFormat, OutgoingMessage, Subscription
 from crm_sync.outgoing import chat, outbox, signature
-from crm_sync.outgoing.sending import fault
+from crm_sync.outgoing.sending import fault, shown
 from crm_sync.security import login
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
@@ -305,17 +304,6 @@ class SubscriptionAdmin(ScopedAdmin):
             secret=str(row.secret),
             back=page_of(row),
         )
-
-
-def shown(address: str, format_: str) -> str:
-    """Return an address without its query, which may hold a key.
-
-    Of Teams and Slack only the host is shown: whoever knows the path can write in the channel.
-    """
-    if format_ != MessageFormat.JSON:
-        return f"{MessageFormat(format_).label.split()[-1]}: {urlsplit(address).netloc}/…"
-    start, mark, __ = address.partition("?")
-    return f"{start}?…" if mark else start
 
 
 def shown_of(row: Subscription) -> str:
