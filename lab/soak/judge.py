@@ -22,6 +22,7 @@ QUEUES = (
     "crm_sync_alarm",
     *("orders_assignment", "orders_materialfile", "orders_materialset", "orders_order"),
     *("orders_personsettings", "orders_placement", "orders_userlist"),
+    "orders_remindersettings",
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )

@@ -31,9 +31,11 @@ from crm_sync.models import AlarmKind
 from crm_sync.sentence import sentence
 from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
+from orders.calendar import reminders
 from orders.models import PersonSettings
 from orders.models.news import News
 from orders.models.person_settings import OFF, alarm_switch_of, switch_of
+from orders.models.reminder import USUAL_HOUR
 from orders.people.alarm_readers import OPERATES
 from orders.people.preferences import choose, settings_of, time_zones
 
@@ -61,6 +63,20 @@ class PersonSettingsForm(ModelForm):
         widget=UnfoldAdminSelectWidget,
         help_text=_("Of all times on these pages."),
     )
+    reminds = forms.BooleanField(
+        label=_("Remind me the day before an appointment"),
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text=_("One mail with all appointments; another one if an appointment is moved."),
+    )
+    reminder_hour = forms.TypedChoiceField(
+        label=_("Hour of the reminder"),
+        required=False,
+        coerce=int,
+        choices=[(hour, f"{hour:02}:00") for hour in range(24)],
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("In your time zone."),
+    )
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
@@ -75,6 +91,9 @@ class PersonSettingsForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        hour = reminders.hour_of(self.instance.person)
+        self.initial["reminds"] = hour is not None
+        self.initial["reminder_hour"] = USUAL_HOUR if hour is None else hour
         self.initial["only_mine"] = "mine" if self.instance.only_mine else "all"
         usual = ("", _("As the installation (%(zone)s)") % {"zone": settings.TIME_ZONE})
         named = [(name, name) for name in time_zones()]
@@ -85,7 +104,7 @@ class PersonSettingsForm(ModelForm):
     @property
     def mails(self) -> list[forms.BoundField]:
         """The inputs about mail."""
-        return [self[name] for name in (*SWITCHES, "only_mine")]
+        return [self[name] for name in (*SWITCHES, "reminds", "reminder_hour", "only_mine")]
 
     @property
     def alarms(self) -> list[forms.BoundField]:
@@ -100,6 +119,10 @@ class PersonSettingsForm(ModelForm):
     def save_for(self, person: User) -> None:
         """Write the choices of a valid form."""
         chosen = self.cleaned_data
+        now = timezone.now()
+        hour = USUAL_HOUR if chosen["reminder_hour"] == "" else chosen["reminder_hour"]
+        hour = hour if chosen["reminds"] else None
+        reminders.choose(person, hour=hour, now=now)
         choose(
             person,
             kinds=[kind for kind in News if chosen[switch_of(kind)]],
@@ -107,7 +130,7 @@ class PersonSettingsForm(ModelForm):
             only_mine=chosen["only_mine"],
             time_zone=chosen["time_zone"],
             language=chosen.get("language", self.instance.language),
-            now=timezone.now(),
+            now=now,
         )
 
 

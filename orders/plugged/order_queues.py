@@ -14,6 +14,7 @@ from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
+from orders.calendar import reminders
 from orders.materials import announcements, download, expectations, file_requests, set_reader
 from orders.mirror import refresh, unit_of_work
 from orders.models import (
@@ -112,4 +113,4 @@ NOTICES: RowQueue[PersonSettings] = RowQueue(
     slots=mail_queue.AT_ONCE,
     wait=mail_queue.LONGEST_WAIT,
 )
-ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES)
+ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES, reminders.REMINDERS)

@@ -29,6 +29,7 @@ from orders.models import (
     PersonSettings,
     Placement,
     PlatformUser,
+    ReminderSettings,
     UserList,
 )
 from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
@@ -214,6 +215,12 @@ def test_an_alarm_that_is_over_was_told(workspace):
     assert "ended_alarm_was_told" in refused(row, {"ended_at": NOW})
 
 
+def test_reminders_have_an_hour_of_the_day(workspace, admin_user):
+    row = ReminderSettings.objects.create(person=admin_user, **DUE)
+    assert "reminder_settings_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "reminder_has_an_hour_of_the_day" in refused(row, {"hour": 24})
+
+
 def test_a_change_has_a_number_of_its_own_and_only_what_was_numbered_is_removed(workspace):
     sequence = ChangeSequence.objects.create(workspace=workspace, last=2)
     assert "removed_change_was_numbered" in refused(sequence, {"removed": 3})
@@ -253,6 +260,7 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"subscription_has_a_known_format"}
     tried |= {"alarm_has_no_half_lease", "ended_alarm_was_told"}
+    tried |= {"reminder_settings_has_no_half_lease", "reminder_has_an_hour_of_the_day"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}

@@ -28,6 +28,7 @@ from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.work import leases, queues, turn
 from crm_sync.work.queues import RowQueue, Turn
+from orders.calendar import reminders
 from orders.models import (
     Assignment,
     Material,
@@ -36,6 +37,7 @@ from orders.models import (
     Order,
     PersonSettings,
     Placement,
+    ReminderSettings,
     StatusChange,
     UserList,
 )
@@ -197,7 +199,14 @@ def fill_alarms(workspace, _) -> None:
         Alarm.objects.create(**known, key=f"{n}", due_at=now)
 
 
+def fill_reminders(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        reminders.choose(User.objects.create(username=f"R-{n}"), hour=7, now=now)
+
+
 FILL = {
+    "reminders": (ReminderSettings, fill_reminders),
     "alarms": (Alarm, fill_alarms),
     "outgoing": (Subscription, fill_outgoing),
     "properties": (Property, fill_properties),
