@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from django.db.models import TextChoices
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from orders.models.statuses import AssignmentStatus, OrderStatus
@@ -14,6 +15,7 @@ class News(TextChoices):
     UNCERTAIN = "UNCERTAIN", _("Uncertain")
     ACTION = "ACTION", _("Needs action")
     CANCELLED = "CANCELLED", _("Cancelled")
+    SCHEDULED = "SCHEDULED", _("Appointment set")
     DELIVERED = "DELIVERED", _("Delivered")
 
 
@@ -32,4 +34,15 @@ OF_CHANGE: Mapping[tuple[str, str], News] = {
 
 def news_of(fact: str, previous: str, new: str) -> News | None:
     """Return the news of a change, or None, for example for a repeated status."""
-    return None if previous == new else OF_CHANGE.get((fact, new))
+    if previous == new:
+        return None
+    if fact == "APPOINTMENT":  # its value is a moment, or "" if it has none any more
+        return News.SCHEDULED if _is_moment(new) else None
+    return OF_CHANGE.get((fact, new))
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return parse_datetime(text) is not None
+    except ValueError:
+        return False

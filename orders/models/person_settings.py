@@ -13,7 +13,13 @@ from crm_sync.models.due import DueModel, no_half_lease
 from crm_sync.models.problem import SentenceField
 from orders.models.news import News
 
-OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
+OFF = models.Q(
+    on_uncertain=False,
+    on_action=False,
+    on_cancelled=False,
+    on_scheduled=False,
+    on_delivered=False,
+)
 
 
 class PersonSettings(DueModel):
@@ -41,6 +47,14 @@ class PersonSettings(DueModel):
         help_text=_("The platform waits for something."),
     )
     on_cancelled = models.BooleanField(_("an order is cancelled"), default=False)
+    on_scheduled = models.BooleanField(
+        _("an appointment is set or moved"),
+        default=False,
+        help_text=_(
+            "With a file for your calendar. Choose cancelled orders too, so that it also removes"
+            " what is cancelled."
+        ),
+    )
     on_delivered = models.BooleanField(_("something is delivered"), default=False)
     alarm_workspace_paused = models.BooleanField(AlarmKind.WORKSPACE_PAUSED.label, default=False)
     alarm_source_away = models.BooleanField(AlarmKind.SOURCE_AWAY.label, default=False)
