@@ -15,6 +15,7 @@ from crm_sync.sentence import lazy_sentence
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
+TOGETHER = 1_000  # rows in one INSERT: PostgreSQL takes 65,535 values in a statement
 TEST = "test"  # sent by a person; nobody subscribes to it
 TEST_TEXT = _("A test message")
 
@@ -61,7 +62,7 @@ def tell(
         for key, names, slug in rows
         if message.kind in names
     ]
-    OutgoingMessage.objects.bulk_create(new)
+    OutgoingMessage.objects.bulk_create(new, batch_size=TOGETHER)
     if new:
         doorbell.ring(QUEUE, workspace_id)
     return len(new)
@@ -69,7 +70,7 @@ def tell(
 
 def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> None:
     """Write the changes for the programs that follow them (`sequence`)."""
-    ReportedChange.objects.bulk_create(
+    rows = (
         ReportedChange(
             workspace_id=workspace_id,
             kind=one.kind,
@@ -79,6 +80,7 @@ def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) ->
         )
         for one in messages
     )
+    ReportedChange.objects.bulk_create(rows, batch_size=TOGETHER)
 
 
 def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dict[str, Any]:
