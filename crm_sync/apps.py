@@ -22,6 +22,7 @@ class CrmSyncConfig(AppConfig):
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import connection_checks as integrity  # noqa: PLC0415
+        from crm_sync.observing import alarm_report, alarms  # noqa: PLC0415
         from crm_sync.outgoing import worker  # noqa: PLC0415
         from crm_sync.security import login  # noqa: PLC0415
         from crm_sync.webhook import poll, schedule  # noqa: PLC0415
@@ -33,7 +34,12 @@ class CrmSyncConfig(AppConfig):
         register(
             AppHooks(
                 app=self.label,
-                queues=[store.RECEIVED_EVENTS, poll.TRIGGERS, worker.OUTGOING],
+                queues=[
+                    *(store.RECEIVED_EVENTS, poll.TRIGGERS, worker.OUTGOING),
+                    alarm_report.ALARMS,
+                ],
+                message_kinds=alarm_report.KINDS,
+                troubles=[alarms.troubles],
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
                 configuration=[WORKSPACES, SUBSCRIPTIONS, SCHEDULES],

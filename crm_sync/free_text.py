@@ -4,6 +4,7 @@ from django.contrib.admin.models import LogEntry
 
 from crm_sync.hooks import FreeText
 from crm_sync.models import (
+    Alarm,
     ApiToken,
     AuthenticatorApp,
     NamedView,
@@ -18,6 +19,7 @@ from crm_sync.models import (
 
 FREE_TEXT = (
     FreeText(LogEntry, ("object_repr", "change_message")),
+    FreeText(Alarm, ("name", "text", "problem")),
     FreeText(ApiToken, ("name",)),
     FreeText(AuthenticatorApp, ("name",)),
     FreeText(NamedView, ("name", "query")),

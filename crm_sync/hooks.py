@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.core.exceptions import ImproperlyConfigured
@@ -188,11 +189,60 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class MessageFacts:
+    """What people read of a message in Slack or Teams, in the active language.
+
+    Attributes:
+        address: the address of the property, or what else names it.
+        reference: of the property, "" if it has none.
+        link: the address of our page about it, or "".
+    """
+
+    address: str
+    reference: str
+    status: str
+    link: str
+
+
+@dataclass(frozen=True)
 class MessageKind:
     """A kind of message that another system can subscribe to."""
 
     name: str  # its `type`, such as "property.in_sync"
     text: Text  # when it is sent, for people
+    # Takes a workspace id and the `data` of some messages; returns what a chat shows of each.
+    facts: "Callable[[int, Sequence[Mapping[str, Any]]], Sequence[MessageFacts]] | None" = None
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that is wrong, about which operators are alarmed.
+
+    Attributes:
+        kind: an `AlarmKind`.
+        workspace_id: None if it is about the whole installation.
+        key: names it among all of this kind.
+        name: what people call it.
+        page: the path of our page about it.
+    """
+
+    kind: str
+    workspace_id: int | None
+    key: str
+    name: str
+    text: Sentence
+    page: str
+
+
+@dataclass(frozen=True)
+class AlarmReader:
+    """A person who gets mails about alarms."""
+
+    key: int
+    mail: str
+    language: str | None
+    zone: ZoneInfo
+    settings_page: str
 
 
 # --- the overview and the pages of properties, each part only with its permission (S17) ----------
@@ -344,6 +394,10 @@ class AppHooks:
     property_filters: Sequence[PropertyFilter] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md
+    # Returns all that is wrong now; and who wants mail about a kind of alarm in a workspace, or in
+    # none.
+    troubles: Sequence[Callable[[datetime], Iterable[Trouble]]] = ()
+    alarm_readers: Sequence[Callable[[str, int | None], Iterable[AlarmReader]]] = ()
     # Returns by name the parts that remove old rows in batches (S23).
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
     # The rows that a file of the configuration can have (docs/configuration.md); those that another

@@ -8,7 +8,7 @@ from django.contrib.sessions.models import Session
 
 from crm_sync.expiry import Part, deletion, older
 from crm_sync.inbox import event_retention as inbox
-from crm_sync.models import OutgoingMessage, call_log
+from crm_sync.models import Alarm, OutgoingMessage, call_log
 from crm_sync.outgoing import sequence
 
 
@@ -17,11 +17,13 @@ def expired(now: datetime) -> dict[str, Part]:
     kept = settings.KEEP_DAYS
     ended = OutgoingMessage.objects.filter(due_at=None).order_by("created_at")
     messages = older(ended, "created_at", days=kept["messages"], now=now)
+    over = Alarm.objects.filter(due_at=None, ended_at__isnull=False).order_by("ended_at")
     history = LogEntry.objects.order_by("pk")
     return {
         **inbox.parts(dict.fromkeys(inbox.CLEARED, kept["events"]), now=now),
         **call_log.expired(now),
         "outgoing messages": deletion(messages),
+        "alarms": deletion(older(over, "ended_at", days=kept["messages"], now=now)),
         "changes": sequence.removal(kept["events"], now=now),
         "lines of history": deletion(older(history, "action_time", days=kept["history"], now=now)),
         "sessions": deletion(Session.objects.filter(expire_date__lt=now).order_by("expire_date")),

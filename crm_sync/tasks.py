@@ -12,6 +12,7 @@ from kombu.exceptions import ChannelError, OperationalError
 
 from crm_sync import expiry, hooks, permits
 from crm_sync.models import Heartbeat, WebhookMonitor, call_log
+from crm_sync.observing import alarm_report, alarms
 from crm_sync.webhook import schedule
 from crm_sync.work import heartbeat, queues, rings, turn
 
@@ -112,11 +113,34 @@ def send_ticks() -> None:
         time.sleep(next_at - now)
 
 
+def watch() -> None:
+    """Look for alarms until this process ends. A mail that hangs delays only the next look."""
+    is_failing = False
+    while True:
+        try:
+            look_for_alarms()
+            is_failing = False
+        except Exception:  # the database may be away; no trouble may end this thread
+            if not is_failing:
+                log.exception("alarms could not be looked for; trying again")
+            is_failing = True
+        finally:
+            connection.close()
+        time.sleep(alarms.EVERY)
+
+
+def look_for_alarms() -> None:
+    """Begin and end alarms, and mail that no worker is alive, since no worker would."""
+    alarms.notice(timezone.now())
+    alarm_report.report_without_a_worker(timezone.now())
+
+
 @signals.beat_init.connect
 @signals.beat_embedded_init.connect
 def beat_begins(**_: Any) -> None:
-    """Send ticks in a thread, beside the scheduled tasks."""
+    """Send ticks and look for alarms in threads, beside the scheduled tasks."""
     threading.Thread(target=send_ticks, name="ticks", daemon=True).start()
+    threading.Thread(target=watch, name="alarms", daemon=True).start()
 
 
 def poll_at_once() -> None:

@@ -25,7 +25,7 @@ class OrdersConfig(AppConfig):
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
-        from orders.people import language_of_person  # noqa: PLC0415
+        from orders.people import alarm_readers, language_of_person  # noqa: PLC0415
         from orders.placing import confirmation  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
         from orders.plugged import (  # noqa: PLC0415
@@ -60,6 +60,7 @@ class OrdersConfig(AppConfig):
                     Scope("orders:read", _("Read orders, assignments, materials and placements")),
                     Scope("orders:write", _("Place, reschedule and cancel orders")),
                 ],
+                alarm_readers=[alarm_readers.readers],
                 languages=[language_of_person.language_by_account],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],

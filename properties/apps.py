@@ -64,6 +64,7 @@ class PropertiesConfig(AppConfig):
                     ),
                 ],
                 recoveries=[recovery.RECOVERY],
+                troubles=[source_state.troubles],
                 tiles=[tiles.tiles],
                 attention=[
                     *(source_state.attention, waiting_imports.attention),

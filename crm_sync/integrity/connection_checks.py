@@ -9,6 +9,7 @@ from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import (
+    Alarm,
     ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
@@ -19,7 +20,7 @@ from crm_sync.models import (
     Workspace,
     due,
 )
-from crm_sync.outgoing import worker
+from crm_sync.outgoing import groups, worker
 from crm_sync.webhook import schedule
 from crm_sync.work import leases, slots
 
@@ -31,7 +32,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
     groups = (
         *(received_events, workspaces, webhooks, subscriptions, outgoing, changes),
-        places,
+        *(alarms, places),
     )
     return [add(workspace_id, now) for add in groups]
 
@@ -153,7 +154,7 @@ def outgoing(workspace_id: int, now: datetime) -> CheckGroup:
         "outgoing messages",
         OutgoingMessage.objects.filter(workspace=workspace_id).only("kind", "message_id"),
         parts,
-        [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * worker.LATEST + CLOCKS))],
+        [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * groups.LATEST + CLOCKS))],
     )
 
 
@@ -172,6 +173,28 @@ def changes(workspace_id: int, now: datetime) -> CheckGroup:
                 "has a number that its sequence has not given, or has removed",
                 has_number & (Q(last=None) | Q(number__gt=F("last")) | Q(number__lte=F("removed"))),
             )
+        ],
+    )
+
+
+def alarms(workspace_id: int, now: datetime) -> CheckGroup:
+    """Every alarm was reported, or is due until it is."""
+    is_due = Q(due_at__isnull=False)
+    return CheckGroup(
+        "alarms",
+        Alarm.objects.filter(workspace=workspace_id).only("kind"),
+        {
+            "watched": Q(told_at=None, ended_at=None) & is_due,
+            "open": Q(told_at__isnull=False, ended_at=None),
+            "over": Q(told_at__isnull=False, ended_at__isnull=False),
+        },
+        [
+            Invariant(
+                "ended, and nothing reports it",
+                Q(ended_at__isnull=False, end_told_at=None) & ~is_due,
+            ),
+            Invariant("is reported later than any wait", Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)),
+            leased_too_long(now),
         ],
     )
 

@@ -1,11 +1,12 @@
 """The connection to a platform, and the events that it sent us."""
 
+from crm_sync.models.alarm import Alarm, AlarmKind
 from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
 from crm_sync.models.hold import Hold
 from crm_sync.models.named_view import NamedView
-from crm_sync.models.outgoing import OutgoingMessage, Subscription
+from crm_sync.models.outgoing import MessageFormat, OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.provider_account import ProviderAccount
@@ -18,6 +19,8 @@ from crm_sync.models.webhook_monitor import WebhookMonitor
 from crm_sync.models.workspace import Workspace
 
 __all__ = [
+    "Alarm",
+    "AlarmKind",
     "ApiToken",
     "AuthenticatorApp",
     "CallCount",
@@ -25,6 +28,7 @@ __all__ = [
     "Gap",
     "Heartbeat",
     "Hold",
+    "MessageFormat",
     "NamedView",
     "OutgoingMessage",
     "PlatformCall",

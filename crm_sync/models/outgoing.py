@@ -11,6 +11,14 @@ from crm_sync.models.problem import SentenceField
 from crm_sync.secrets import EncryptedTextField
 
 
+class MessageFormat(models.TextChoices):
+    """How a message is written."""
+
+    JSON = "JSON", _("JSON, signed, for a program")
+    TEAMS = "TEAMS", _("Microsoft Teams")
+    SLACK = "SLACK", _("Slack")
+
+
 class Subscription(DueModel):
     """An address that gets messages. The row is the queue of its messages.
 
@@ -25,6 +33,12 @@ class Subscription(DueModel):
         _("address"), max_length=500, help_text=_("https://…, where messages are sent.")
     )
     kinds = models.JSONField(_("messages"), default=list)
+    format = models.CharField(
+        _("format"), max_length=10, choices=MessageFormat, default=MessageFormat.JSON
+    )
+    # One line for each change in Teams and Slack; "" for the usual one.
+    template = models.CharField(_("text"), max_length=200, blank=True, default="")
+    language = models.CharField(_("language"), max_length=15, blank=True, default="")
     secret = EncryptedTextField(blank=True, default="", editable=False)
     # After a rotation both secrets sign for a time, so that the receiver can change over.
     previous_secret = EncryptedTextField(blank=True, default="", editable=False)
@@ -43,8 +57,17 @@ class Subscription(DueModel):
                 condition=Q(is_enabled=False) | Q(due_at__isnull=False),
                 name="enabled_subscription_is_due",
             ),
+            models.CheckConstraint(
+                condition=Q(format__in=MessageFormat.values),
+                name="subscription_has_a_known_format",
+            ),
         ]
         indexes = [due_index("subscription")]
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether people read the messages, in Teams or Slack."""
+        return self.format != MessageFormat.JSON
 
     def __str__(self) -> str:
         return gettext("subscription %(number)s") % {"number": self.pk}
@@ -69,6 +92,8 @@ class OutgoingMessage(models.Model):
         max_length=40, unique=True, help_text="The same with each attempt: `webhook-id`"
     )
     kind = models.CharField(max_length=50)
+    # The id under which Teams and Slack get it with others; "" until then.
+    group = models.CharField(max_length=40, blank=True, default="")
     payload = models.TextField(help_text="The JSON that is sent, to the byte")
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.PENDING)
     due_at = models.DateTimeField(null=True, blank=True)

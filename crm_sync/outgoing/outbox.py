@@ -8,12 +8,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
+from crm_sync.sentence import lazy_sentence
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
+TOGETHER = 1_000  # rows in one INSERT: PostgreSQL takes 65,535 values in a statement
 TEST = "test"  # sent by a person; nobody subscribes to it
+TEST_TEXT = _("A test message")
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def tell(
         for key, names, slug in rows
         if message.kind in names
     ]
-    OutgoingMessage.objects.bulk_create(new)
+    OutgoingMessage.objects.bulk_create(new, batch_size=TOGETHER)
     if new:
         doorbell.ring(QUEUE, workspace_id)
     return len(new)
@@ -66,7 +70,7 @@ def tell(
 
 def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> None:
     """Write the changes for the programs that follow them (`sequence`)."""
-    ReportedChange.objects.bulk_create(
+    rows = (
         ReportedChange(
             workspace_id=workspace_id,
             kind=one.kind,
@@ -76,6 +80,7 @@ def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) ->
         )
         for one in messages
     )
+    ReportedChange.objects.bulk_create(rows, batch_size=TOGETHER)
 
 
 def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dict[str, Any]:
@@ -90,7 +95,7 @@ def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dic
 def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
     """Write a test message for one subscription, whatever kinds it wants."""
     workspace_id, slug = subscription.workspace_id, subscription.workspace.slug
-    message = Message(TEST, now, {"text": "A test message"})
+    message = Message(TEST, now, {"text": lazy_sentence(TEST_TEXT)})
     row = _row(workspace_id, subscription.pk, slug, message, now=now)
     row.save(force_insert=True)
     Subscription.objects.filter(pk=subscription.pk, is_enabled=True).update(due_at=now)

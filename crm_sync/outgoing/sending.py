@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
 
+from crm_sync.models import MessageFormat
 from crm_sync.outgoing import retry_schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
@@ -14,6 +15,7 @@ from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
 from crm_sync.sentence import Sentence, sentence
 
+LEAST_KEY = 8  # characters of a part of a path that may be a key
 ANSWER_LIMIT = 1000  # characters of an answer that are stored, for people
 NOT_FOLLOWED = sentence("it redirects, and redirects are not followed: enter the new address")
 
@@ -40,15 +42,23 @@ class DeliveryResult:
 
 @dataclass(frozen=True)
 class Receiver:
-    """The address for messages, and the secrets that sign them, the newest first."""
+    """The address for messages, and the secrets that sign them, the newest first.
+
+    Attributes:
+        is_chat: it is Teams or Slack. They verify nothing, and the path of the address is a secret.
+    """
 
     address: str
     keys: Sequence[str]
+    is_chat: bool = False
 
     def send(self, message_id: str, payload: str, *, at: datetime) -> DeliveryResult:
         """Send one message within the deadline of a call. A failure of the receiver is returned."""
         body = payload.encode()
-        headers = signature.headers(message_id, body, self.keys, at=at)
+        if self.is_chat:
+            headers = {signature.ID: message_id}
+        else:
+            headers = signature.headers(message_id, body, self.keys, at=at)
         options = RequestOptions({"Content-Type": "application/json", **headers}, inside())
         try:
             with outside.post(
@@ -78,10 +88,24 @@ class Receiver:
 
     def _masked(self, text: Sentence) -> Sentence:
         # The query of the address may contain a key.
-        in_query = tuple(value for _, value in parse_qsl(urlsplit(self.address).query))
+        parts = urlsplit(self.address)
+        in_query = tuple(value for _, value in parse_qsl(parts.query))
+        if self.is_chat:
+            in_query += tuple(one for one in parts.path.split("/") if len(one) >= LEAST_KEY)
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
         masked = Redactor((*self.keys, *bare), in_query).text(text)[:ANSWER_LIMIT]
         return text if masked == text else Sentence(masked)
+
+
+def shown(address: str, format_: str) -> str:
+    """Return an address without its query, which may hold a key.
+
+    Of Teams and Slack only the host is shown: whoever knows the path can write in the channel.
+    """
+    if format_ != MessageFormat.JSON:
+        return f"{format_.capitalize()}: {urlsplit(address).netloc}/…"
+    start, mark, __ = address.partition("?")
+    return f"{start}?…" if mark else start
 
 
 def inside() -> Sequence[str]:

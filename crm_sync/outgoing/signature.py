@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 PREFIX = "whsec_"
+ID = "webhook-id"  # the header
 SECRET_BYTES = 32  # the specification allows 24 to 64
 
 
@@ -28,7 +29,7 @@ def headers(message_id: str, body: bytes, keys: Iterable[str], *, at: datetime) 
     seconds = str(int(at.timestamp()))
     signed = b".".join((message_id.encode(), seconds.encode(), body))
     return {
-        "webhook-id": message_id,
+        ID: message_id,
         "webhook-timestamp": seconds,
         "webhook-signature": " ".join(f"v1,{_signature(key, signed)}" for key in keys),
     }

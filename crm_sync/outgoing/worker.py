@@ -4,6 +4,8 @@ So one address has one worker and a few calls at a time, and an address that han
 An address that accepts no message is paused, longer each time, and is then tried with one message.
 The other messages are not tried, so an outage of a day uses up none of their attempts.
 
+Teams and Slack get many changes in one message, at most one in five minutes (`groups`).
+
 Each message is sent at least once: if a worker dies after a call, it has written nothing, and the
 message is sent again with the same id.
 """
@@ -25,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
 from crm_sync.models import OutgoingMessage, Subscription, due
-from crm_sync.outgoing import outbox, retry_schedule
+from crm_sync.outgoing import groups, outbox, retry_schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.secrets import SecretUnreadable
@@ -40,8 +42,8 @@ ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
 )  # of failures; a receiver that is back after that gets all messages at once
+FAILS_FOR = timedelta(hours=1)  # until a person has to look
 LONGEST_WAIT = timedelta(seconds=retry_schedule.LONGEST_RETRY_AFTER) + leases.LEASE
-LATEST = max(retry_schedule.DELAYS) * (1 + retry_schedule.JITTER)
 GONE = sentence(
     "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
     " enables the subscription again; waiting messages are kept."
@@ -56,14 +58,15 @@ class SendingOutcome(StrEnum):
     DISABLED = "disabled"
 
 
-def _is_due(now: datetime) -> Q:
-    """Select due messages; a `due_at` beyond any delay was written by a wrong clock (I29)."""
-    return Q(due_at__lte=now) | Q(due_at__gt=now + LATEST)
+def needs_a_person(now: datetime) -> Q:
+    """Select the subscriptions that have failed for an hour, or were stopped after failures."""
+    stopped = Q(is_enabled=False) & ~Q(problem="")
+    return Q(failing_since__lt=now - FAILS_FOR) | stopped
 
 
 def rows(now: datetime) -> QuerySet[Subscription]:
     """Return the subscriptions with due messages."""
-    mine = OutgoingMessage.objects.filter(_is_due(now), subscription=OuterRef("pk"))
+    mine = OutgoingMessage.objects.filter(groups.is_due(now), subscription=OuterRef("pk"))
     return Subscription.objects.filter(Exists(mine), is_enabled=True)
 
 
@@ -109,17 +112,21 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
         receiver = _receiver(row.pk, timezone.now())
     except SecretUnreadable as error:
         return _pause(claim, DeliveryResult(None, Sentence(str(error))), now=timezone.now())
+    if row.is_chat:
+        return _send_group(claim, receiver)
     while True:
         now = timezone.now()
         # While the address fails, one message is enough to test whether it is back.
         limit = 1 if row.attempts else AT_ONCE
-        mine = OutgoingMessage.objects.filter(_is_due(now), subscription=row.pk)
+        mine = OutgoingMessage.objects.filter(groups.is_due(now), subscription=row.pk)
         messages = list(mine.order_by("due_at", "pk")[:limit])
         if not messages:
             break
         with permits.away():
             attempts = _send(receiver, messages)
-        ended = _write(claim, list(zip(messages, attempts, strict=True)), now=timezone.now())
+        alone = [OutgoingMessage.objects.filter(groups.PENDING, pk=one.pk) for one in messages]
+        done = list(zip(messages, alone, attempts, strict=True))
+        ended = _write(claim, done, now=timezone.now())
         if ended:
             return ended
         # Another round must end within the lease.
@@ -138,7 +145,31 @@ def _receiver(key: int, now: datetime) -> Receiver:
     row = Subscription.objects.get(pk=key)
     until = row.previous_secret_until
     previous = row.previous_secret if until is not None and now < until else ""
-    return Receiver(row.address, [one for one in (row.secret, previous) if one])
+    return Receiver(row.address, [one for one in (row.secret, previous) if one], row.is_chat)
+
+
+def _send_group(claim: Claim[Subscription], receiver: Receiver) -> SendingOutcome:
+    """Send one message about all due changes, and no other one for some minutes.
+
+    Raises:
+        LeaseLost: another worker holds the row now, and sends the group.
+    """
+    row = claim.row
+    group = groups.next_group(row.pk, now=timezone.now())
+    if group is None:
+        claim.finish(due_at=timezone.now())
+        return SendingOutcome.SENT
+    text = groups.body(row, group)
+    if not claim.write({}):
+        raise leases.LeaseLost
+    with permits.away():
+        attempt = receiver.send(group.key, text, at=timezone.now())
+    now = timezone.now()
+    ended = _write(claim, [(group.shown[0], group.rows, attempt)], now=now)
+    if ended:
+        return ended
+    claim.finish(due_at=now + groups.EVERY)
+    return SendingOutcome.SENT
 
 
 def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[DeliveryResult]:
@@ -155,24 +186,27 @@ def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Deliv
 
 def _write(
     claim: Claim[Subscription],
-    done: Sequence[tuple[OutgoingMessage, DeliveryResult]],
+    done: Sequence[tuple[OutgoingMessage, QuerySet[OutgoingMessage], DeliveryResult]],
     *,
     now: datetime,
 ) -> SendingOutcome | None:
-    """Write the results of attempts and return an outcome if the turn must end."""
+    """Write the results of attempts and return an outcome if the turn must end.
+
+    Args:
+        done: a message, the pending rows that were sent with it, and what came of it.
+    """
     row = claim.row
-    gone = next((one for _, one in done if one.status == retry_schedule.GONE), None)
+    gone = next((one for *_, one in done if one.status == retry_schedule.GONE), None)
     with transaction.atomic():
-        for message, attempt in done:
-            pending = OutgoingMessage.objects.filter(pk=message.pk, state=State.PENDING)
+        for message, pending, attempt in done:
             pending.update(**_columns(message, attempt, now=now))
-        if any(attempt.is_delivered for _, attempt in done):
+        if any(attempt.is_delivered for *_, attempt in done):
             _note_success(claim, now=now)
     if gone is not None:
         return _disable(claim, GONE, now=now)
-    if any(attempt.is_delivered for _, attempt in done):
+    if any(attempt.is_delivered for *_, attempt in done):
         return None
-    last = done[-1][1]
+    last = done[-1][-1]
     if row.failing_since is not None and now - row.failing_since >= retry_schedule.GIVE_UP_AFTER:
         away = sentence(
             "No message was delivered for three days. Fix the receiver or the address, enable the"

@@ -19,8 +19,10 @@ Document = dict[str, Any]
 # Every table whose rows are due.
 QUEUES = (
     *("crm_sync_receivedevent", "crm_sync_subscription", "crm_sync_webhookmonitor"),
+    "crm_sync_alarm",
     *("orders_assignment", "orders_materialfile", "orders_materialset", "orders_order"),
     *("orders_personsettings", "orders_placement", "orders_userlist"),
+    "orders_remindersettings",
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )

@@ -23,6 +23,7 @@ TONES = {
     News.UNCERTAIN: PLACEMENT_TONES[Placement.State.UNCERTAIN],
     News.ACTION: "warning",
     News.CANCELLED: "muted",
+    News.SCHEDULED: "info",
     News.DELIVERED: "good",
 }
 

@@ -27,15 +27,21 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
+from crm_sync.models import AlarmKind
 from crm_sync.sentence import sentence
 from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
+from orders.calendar import reminders
 from orders.models import PersonSettings
 from orders.models.news import News
-from orders.models.person_settings import OFF, switch_of
+from orders.models.person_settings import OFF, alarm_switch_of, switch_of
+from orders.models.reminder import USUAL_HOUR
+from orders.people.alarm_readers import OPERATES
 from orders.people.preferences import choose, settings_of, time_zones
 
 MINE = "admin:orders_personsettings_mine"
+SWITCHES = tuple(switch_of(kind) for kind in News)
+ALARMS = tuple(alarm_switch_of(kind) for kind in AlarmKind)
 
 
 class PersonSettingsForm(ModelForm):
@@ -57,6 +63,20 @@ class PersonSettingsForm(ModelForm):
         widget=UnfoldAdminSelectWidget,
         help_text=_("Of all times on these pages."),
     )
+    reminds = forms.BooleanField(
+        label=_("Remind me the day before an appointment"),
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text=_("One mail with all appointments; another one if an appointment is moved."),
+    )
+    reminder_hour = forms.TypedChoiceField(
+        label=_("Hour of the reminder"),
+        required=False,
+        coerce=int,
+        choices=[(hour, f"{hour:02}:00") for hour in range(24)],
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("In your time zone."),
+    )
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
@@ -66,11 +86,14 @@ class PersonSettingsForm(ModelForm):
 
     class Meta:
         model = PersonSettings
-        fields = (*(switch_of(kind) for kind in News), "only_mine", "time_zone", "language")
-        widgets = {switch_of(kind): UnfoldBooleanWidget for kind in News}
+        fields = (*SWITCHES, *ALARMS, "only_mine", "time_zone", "language")
+        widgets = dict.fromkeys((*SWITCHES, *ALARMS), UnfoldBooleanWidget)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        hour = reminders.hour_of(self.instance.person)
+        self.initial["reminds"] = hour is not None
+        self.initial["reminder_hour"] = USUAL_HOUR if hour is None else hour
         self.initial["only_mine"] = "mine" if self.instance.only_mine else "all"
         usual = ("", _("As the installation (%(zone)s)") % {"zone": settings.TIME_ZONE})
         named = [(name, name) for name in time_zones()]
@@ -81,7 +104,12 @@ class PersonSettingsForm(ModelForm):
     @property
     def mails(self) -> list[forms.BoundField]:
         """The inputs about mail."""
-        return [self[name] for name in (*map(switch_of, News), "only_mine")]
+        return [self[name] for name in (*SWITCHES, "reminds", "reminder_hour", "only_mine")]
+
+    @property
+    def alarms(self) -> list[forms.BoundField]:
+        """The inputs about alarms, for operators."""
+        return [self[name] for name in ALARMS]
 
     @property
     def others(self) -> list[forms.BoundField]:
@@ -91,13 +119,18 @@ class PersonSettingsForm(ModelForm):
     def save_for(self, person: User) -> None:
         """Write the choices of a valid form."""
         chosen = self.cleaned_data
+        now = timezone.now()
+        hour = USUAL_HOUR if chosen["reminder_hour"] == "" else chosen["reminder_hour"]
+        hour = hour if chosen["reminds"] else None
+        reminders.choose(person, hour=hour, now=now)
         choose(
             person,
             kinds=[kind for kind in News if chosen[switch_of(kind)]],
+            alarms=[kind for kind in AlarmKind if chosen[alarm_switch_of(kind)]],
             only_mine=chosen["only_mine"],
             time_zone=chosen["time_zone"],
             language=chosen.get("language", self.instance.language),
-            now=timezone.now(),
+            now=now,
         )
 
 
@@ -115,6 +148,7 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
         "form": form,
         "email": person.email,
         "is_mail_on": mails_are_sent(),
+        "operates": person.has_perm(OPERATES),
         "sees_orders": person.has_perm("orders.view_order"),
         "problem": row.problem,
         "next_try": exact_moment(row.due_at, now) if row.problem else "",

@@ -22,6 +22,7 @@ from orders.models import (
     Order,
     PersonSettings,
     Placement,
+    ReminderSettings,
     UserList,
 )
 from orders.models.statuses import ORDER_TERMINAL
@@ -189,10 +190,13 @@ def _not_downloaded(person: Person) -> list[Attention]:
 def _unmailed(now: datetime) -> list[Attention]:
     """Return one line if mails could not be sent, no matter how many people wait."""
     failed = PersonSettings.objects.exclude(problem="").filter(due_at__isnull=False)
-    people = failed.count()
+    reminders = ReminderSettings.objects.exclude(problem="").filter(due_at__isnull=False)
+    columns = ("person", "problem", "due_at")
+    waiting = [*failed.values_list(*columns), *reminders.values_list(*columns)]
+    people = len({person for person, *_ in waiting})
     if not people:
         return []
-    problem, due_at = failed.order_by("due_at").values_list("problem", "due_at")[0]
+    _person, problem, due_at = min(waiting, key=lambda one: one[2])
     text = ngettext(
         "%(count)s person waits for mail: %(problem)s",
         "%(count)s people wait for mail: %(problem)s",

@@ -1,12 +1,12 @@
 """The appointments that a person may see, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import DateTimeField, F, OuterRef, Subquery, Value
+from django.db.models import Count, DateTimeField, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from crm_sync.security.access import within
 from orders.mirror import agent_lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
-from orders.models.statuses import AssignmentStatus
+from orders.models.statuses import AssignmentStatus, OrderStatus
 from properties.domain.headline import one_line
 
 MOST = 2_000  # appointments in one result
@@ -28,6 +28,7 @@ class Appointment:
         set_at: since when it has this time, by the platform's clock if known, else by ours.
         photographer: id, name, email and phone, as received.
         address: the address of the property, as in its document.
+        sequence: grows with each new time and status (RFC 5545 §3.8.7.4).
     """
 
     key: int
@@ -42,6 +43,7 @@ class Appointment:
     title: str
     address: Mapping[str, Any]
     workspace: str
+    sequence: int = 0
 
     @property
     def photographer_name(self) -> str:
@@ -72,6 +74,25 @@ def appointments(
         rows = rows.filter(workspace__slug=workspace)
     if only_mine:
         rows = rows.filter(order__in=Order.objects.filter(agent_lists.mine(person)))
+    return _read(rows)
+
+
+def of_orders(
+    orders: Collection[int], *, person: User, after: datetime
+) -> tuple[list[Appointment], list[Appointment]]:
+    """Return the appointments of orders that are later than this: those that stand, and those that
+    were cancelled. Two queries; only of orders that the person may see (S17).
+    """
+    if not orders or not person.has_perm("orders.view_order"):
+        return [], []
+    mine = within(person, Assignment.objects.filter(order__in=orders, scheduled_at__gt=after))
+    is_off = Q(status=AssignmentStatus.CANCELLED) | Q(withdrawn_at__isnull=False)
+    is_off |= Q(order__status=OrderStatus.CANCELLED)
+    return _read(mine.exclude(is_off)), _read(mine.filter(is_off))
+
+
+def _read(rows: QuerySet[Assignment]) -> list[Appointment]:
+    """Return rows as plain values, sorted by time. One query."""
     found = rows.order_by("scheduled_at", "pk").values(
         "pk",
         "scheduled_at",
@@ -80,6 +101,7 @@ def appointments(
         "photographer",
         "order_id",
         set_at=_set_at(),
+        sequence=_sequence(),
         order_name=F("order__platform_id"),
         reference=F("order__object_reference_id"),
         title=F("order__real_estate_property__title"),
@@ -100,6 +122,14 @@ def _set_at() -> Combinable:
     return Coalesce(newest, known, "created_at")
 
 
+def _sequence() -> Combinable:
+    """Return how many times and statuses it has had. Lines of the timeline are never removed."""
+    facts = (StatusChange.Fact.APPOINTMENT, StatusChange.Fact.ASSIGNMENT_STATUS)
+    lines = StatusChange.objects.filter(assignment=OuterRef("pk"), fact__in=facts)
+    counted = lines.order_by().values("assignment").annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(counted), 0)
+
+
 def _appointment(row: Mapping[str, Any]) -> Appointment:
     return Appointment(
         key=row["pk"],
@@ -114,6 +144,7 @@ def _appointment(row: Mapping[str, Any]) -> Appointment:
         title=row["title"] or "",
         address=_object(row["address"]),
         workspace=row["slug"],
+        sequence=row["sequence"],
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.utils.translation import gettext as _
@@ -16,8 +17,31 @@ FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentS
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # not allowed in a text of RFC 5545
 
 
+@dataclass(frozen=True)
+class Method:
+    """How a file in a mail is meant (RFC 5546).
+
+    PUBLISH and not REQUEST: nobody is asked for an answer, and we are not who decides on the
+    appointment. CANCEL removes it again.
+
+    Attributes:
+        organizer: the mail address of this installation, which each event must name.
+    """
+
+    name: str
+    organizer: str
+
+
+PUBLISH, CANCEL = "PUBLISH", "CANCEL"
+
+
 def calendar(
-    found: Iterable[Appointment], *, host: str, page: Callable[[int], str], zone: str
+    found: Iterable[Appointment],
+    *,
+    host: str,
+    page: Callable[[int], str],
+    zone: str,
+    method: Method | None = None,
 ) -> bytes:
     """Return the file. The same appointments give the same bytes.
 
@@ -27,6 +51,7 @@ def calendar(
         zone: the zone in which programs show the calendar. Times are in UTC, because the
             description of a zone (RFC 5545, VTIMEZONE) would take ten times as long as all
             appointments.
+        method: of a file in a mail, None for a calendar that a program reads.
     """
     # Only the web needs it, and loading it takes a tenth of the start of any other process.
     from icalendar import Calendar, Event  # noqa: PLC0415
@@ -34,12 +59,20 @@ def calendar(
     whole = Calendar()
     whole.add("prodid", "-//CRM sync//appointments//EN")
     whole.add("version", "2.0")
-    whole.add("x-wr-calname", _("Appointments"))
-    whole.add("x-wr-timezone", zone)
+    if method is None:
+        whole.add("x-wr-calname", _("Appointments"))
+        whole.add("x-wr-timezone", zone)
+    else:
+        whole.add("method", method.name)
+    is_off = method is not None and method.name == CANCEL
     for one in found:
         event = Event()
         event.add("uid", f"assignment-{one.key}@{host}")
         event.add("dtstamp", one.set_at)
+        # An order may end before the status of its assignment is known.
+        event.add("sequence", one.sequence + is_off)
+        if method is not None:
+            event.add("organizer", f"mailto:{method.organizer}")
         event.add("dtstart", one.at)
         event.add("dtend", one.at + LENGTH)
         of_what = one.title or one.reference or one.order
@@ -47,7 +80,8 @@ def calendar(
         if where := one_line(one.address):
             event.add("location", _text(where))
         event.add("description", _text(_description(one)))
-        event.add("status", "CONFIRMED" if one.status in FIXED else "TENTATIVE")
+        stands = "CONFIRMED" if one.status in FIXED else "TENTATIVE"
+        event.add("status", "CANCELLED" if is_off else stands)
         event.add("url", page(one.order_key))
         whole.add_component(event)
     written: bytes = whole.to_ical()

@@ -1,17 +1,46 @@
 """The messages about materials that a list shows for the first time."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
-from crm_sync.hooks import MessageKind
+from crm_sync.hooks import MessageFacts, MessageKind
+from crm_sync.links import absolute
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
-from orders.mirror.status_messages import ids_of
+from crm_sync.translated import number
+from orders.mirror.status_messages import ids_of, of_orders
 from orders.models import Material, MaterialSet
+from properties.domain.headline import headline
+from properties.models import Property
 
-READY = MessageKind("material.ready", _("Materials of an order or of a property are available"))
+
+def facts(workspace_id: int, documents: Sequence[Mapping[str, Any]]) -> list[MessageFacts]:
+    """Return what a chat shows of messages about materials. Two queries."""
+    orders = of_orders(workspace_id, {one["orderId"] for one in documents if one["orderId"]})
+    ids = {one["propertyId"] for one in documents if one["propertyId"]}
+    rows = Property.objects.filter(workspace=workspace_id, platform_id__in=ids)
+    columns = ("platform_id", "pk", "desired__address", "title")
+    of_property = {
+        platform_id: (headline(address, title), absolute("admin:properties_property_change", key))
+        for platform_id, key, address, title in rows.values_list(*columns)
+    }
+    found = []
+    for one in documents:
+        name, link = orders.get(one["orderId"]) or of_property.get(one["propertyId"], ("", ""))
+        count = {"count": number(one["count"])}
+        status = ngettext("%(count)s new material", "%(count)s new materials", one["count"]) % count
+        reference = one["reference"] or one["orderId"] or one["propertyId"] or ""
+        found.append(MessageFacts(name, reference, status, link))
+    return found
+
+
+READY = MessageKind(
+    "material.ready", _("Materials of an order or of a property are available"), facts
+)
 MOST = 100  # ids in a message
 
 

@@ -1,18 +1,54 @@
 """The messages about orders and assignments: one for each new status of the timeline."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.hooks import MessageKind
+from crm_sync.hooks import MessageFacts, MessageKind
+from crm_sync.links import absolute
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
+from crm_sync.translated import said_of
 from orders.models import Assignment, Order, StatusChange
+from orders.models.statuses import AssignmentStatus, OrderStatus, shown
+from properties.domain.headline import headline
+
+
+def facts(workspace_id: int, documents: Sequence[Mapping[str, Any]]) -> list[MessageFacts]:
+    """Return what a chat shows of messages about orders. One query."""
+    known = of_orders(workspace_id, {one["orderId"] for one in documents})
+    return [_facts(one, known) for one in documents]
+
+
+def of_orders(workspace_id: int, ids: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return by the platform's id of an order the address of its property, and its page."""
+    rows = Order.objects.filter(workspace=workspace_id, platform_id__in=ids)
+    property_ = "real_estate_property"
+    columns = ("platform_id", "pk", f"{property_}__desired__address", f"{property_}__title")
+    return {
+        order: (headline(address, title), absolute("admin:orders_order_change", key))
+        for order, key, address, title in rows.values_list(*columns)
+    }
+
+
+def _facts(one: Mapping[str, Any], known: Mapping[str, tuple[str, str]]) -> MessageFacts:
+    order, assignment = one["orderId"], one["assignmentId"]
+    name, link = known.get(order, ("", ""))
+    status = shown(one["newStatus"], AssignmentStatus if assignment else OrderStatus)
+    if not one["confirmed"]:
+        status = gettext("%(status)s (not confirmed)") % {"status": status}
+    if assignment and one["assignmentType"]:
+        kind = str(one["assignmentType"]).replace("_", " ").capitalize()
+        status = said_of(kind, status)
+    reference = one["reference"] or gettext("Order %(order)s") % {"order": order}
+    return MessageFacts(name, reference, status, link)
+
 
 STATUS = MessageKind(
-    "order.status_changed", _("An order or one of its assignments has a new status")
+    "order.status_changed", _("An order or one of its assignments has a new status"), facts
 )
 Fact = StatusChange.Fact
 _FACTS = frozenset({Fact.ORDER_STATUS, Fact.ASSIGNMENT_STATUS})

@@ -12,6 +12,7 @@ from orders.models.person_settings import PersonSettings
 from orders.models.placement import Placement, PlacementState
 from orders.models.platform_user import PlatformUser, UserList
 from orders.models.rate_limit import RateLimit
+from orders.models.reminder import Reminder, ReminderSettings
 from orders.models.status_change import StatusChange
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "PlacementState",
     "PlatformUser",
     "RateLimit",
+    "Reminder",
+    "ReminderSettings",
     "StatusChange",
     "UserList",
 ]

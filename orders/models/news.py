@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from django.db.models import TextChoices
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -15,6 +16,7 @@ class News(TextChoices):
     UNCERTAIN = "UNCERTAIN", _("Uncertain")
     ACTION = "ACTION", _("Needs action")
     CANCELLED = "CANCELLED", pgettext_lazy("news", "Cancelled")
+    SCHEDULED = "SCHEDULED", _("Appointment set")
     DELIVERED = "DELIVERED", pgettext_lazy("news", "Delivered")
 
 
@@ -33,4 +35,15 @@ OF_CHANGE: Mapping[tuple[str, str], News] = {
 
 def news_of(fact: str, previous: str, new: str) -> News | None:
     """Return the news of a change, or None, for example for a repeated status."""
-    return None if previous == new else OF_CHANGE.get((fact, new))
+    if previous == new:
+        return None
+    if fact == "APPOINTMENT":  # its value is a moment, or "" if it has none any more
+        return News.SCHEDULED if _is_moment(new) else None
+    return OF_CHANGE.get((fact, new))
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return parse_datetime(text) is not None
+    except ValueError:
+        return False

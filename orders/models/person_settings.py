@@ -8,11 +8,18 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.models.alarm import AlarmKind
 from crm_sync.models.due import DueModel, no_half_lease
 from crm_sync.models.problem import SentenceField
 from orders.models.news import News
 
-OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
+OFF = models.Q(
+    on_uncertain=False,
+    on_action=False,
+    on_cancelled=False,
+    on_scheduled=False,
+    on_delivered=False,
+)
 
 
 class PersonSettings(DueModel):
@@ -40,7 +47,19 @@ class PersonSettings(DueModel):
         help_text=_("The platform waits for something."),
     )
     on_cancelled = models.BooleanField(_("an order is cancelled"), default=False)
+    on_scheduled = models.BooleanField(
+        _("an appointment is set or moved"),
+        default=False,
+        help_text=_(
+            "With a file for your calendar. Choose cancelled orders too, so that it also removes"
+            " what is cancelled."
+        ),
+    )
     on_delivered = models.BooleanField(_("something is delivered"), default=False)
+    alarm_workspace_paused = models.BooleanField(AlarmKind.WORKSPACE_PAUSED.label, default=False)
+    alarm_source_away = models.BooleanField(AlarmKind.SOURCE_AWAY.label, default=False)
+    alarm_receiver_failing = models.BooleanField(AlarmKind.RECEIVER_FAILING.label, default=False)
+    alarm_no_worker = models.BooleanField(AlarmKind.NO_WORKER.label, default=False)
     only_mine = models.BooleanField(
         _("only my orders"),
         default=True,
@@ -90,6 +109,11 @@ class PersonSettings(DueModel):
             return ZoneInfo(self.time_zone or settings.TIME_ZONE)
         except (KeyError, OSError, ValueError):  # a zone that this machine no longer knows
             return ZoneInfo(timezone.get_default_timezone_name())
+
+
+def alarm_switch_of(kind: str) -> str:
+    """Return the name of the column that switches mail about this kind of alarm on."""
+    return f"alarm_{kind}"
 
 
 def switch_of(kind: News) -> str:

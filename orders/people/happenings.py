@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from crm_sync.security.access import within
 from orders.mirror import agent_lists
-from orders.models import ChangeRequest, Order, Placement, StatusChange
+from orders.models import Assignment, ChangeRequest, Order, Placement, StatusChange
 from orders.models.news import News
-from orders.models.statuses import ORDER_TERMINAL
+from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL
 
 Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
 ORDER, PLACEMENT = "orders.order", "orders.placement"  # the models whose pages show it
@@ -99,14 +99,22 @@ def _each(model: str, rows: Rows) -> Iterator[Happening]:
 
 
 def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
-    """Return the timeline lines with this news, without actions that are no longer required."""
+    """Return the timeline lines with this news.
+
+    Leave out actions that are no longer required and appointments of what has ended.
+    """
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join, because it would read the assignment of every line.
     waiting = agent_lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
+    of_line = Assignment.objects.filter(pk=OuterRef("assignment"))
+    ended = Q(status__in=ASSIGNMENT_TERMINAL) | Q(order__status__in=ORDER_TERMINAL)
+    stands = Exists(of_line.filter(withdrawn_at=None).exclude(ended))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
-    every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))
+    every = StatusChange.objects.filter(
+        told & (~Q(news=News.ACTION) | Q(waits)) & (~Q(news=News.SCHEDULED) | Q(stands))
+    )
     rows = within(wanted.person, every, "order__workspace")
     return (
         rows.filter(agent_lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows

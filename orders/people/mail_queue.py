@@ -13,7 +13,7 @@ A transaction commits later than the moment that it wrote in its rows. So a mail
 that is at least `SETTLES` old. That is longer than our transactions take and our clocks differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from smtplib import SMTPException
@@ -32,9 +32,9 @@ from crm_sync.work.queues import Turn
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.news import News
 from orders.models.person_settings import switch_of
-from orders.people.happenings import NewsFilter, counts, happenings
+from orders.people.happenings import Happening, NewsFilter, counts, happenings
 from orders.people.language_of_person import language_of
-from orders.people.news_mail import written
+from orders.people.news_mail import Invitation, written
 
 QUEUE = "notices"
 EVERY = timedelta(minutes=15)  # from one mail to the next
@@ -70,16 +70,22 @@ def people() -> QuerySet[PersonSettings]:
     return PersonSettings.objects.annotate(workspace_id=Subquery(first))
 
 
-def tell(claims: Sequence[Claim[PersonSettings]], turn: Turn) -> list[NoticeOutcome]:
+# Takes the person, the news of a mail and our time; returns what it says of appointments.
+Invite = Callable[[User, Sequence[Happening], datetime], Invitation]
+
+
+def tell(
+    claims: Sequence[Claim[PersonSettings]], turn: Turn, *, invite: Invite
+) -> list[NoticeOutcome]:
     """Send each person the news that they want; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
     """
-    return [_tell(claim, now=timezone.now()) for claim in claims]
+    return [_tell(claim, invite, now=timezone.now()) for claim in claims]
 
 
-def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
+def _tell(claim: Claim[PersonSettings], invite: Invite, *, now: datetime) -> NoticeOutcome:
     row = claim.row
     person = User.objects.get(pk=row.person_id)
     after, until = _window(row, now)
@@ -90,7 +96,16 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
         return NoticeOutcome.NO_NEWS
     found = happenings(wanted, limit=LINES)
     with translation.override(language_of(row) or settings.LANGUAGE_CODE):
-        mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
+        with timezone.override(row.zone):
+            invitation = invite(person, found, now)
+        mail = written(
+            found,
+            numbers,
+            to=person.email,
+            since=after,
+            zone=row.zone,
+            invitation=invitation,
+        )
     if not claim.write({"telling_until": until}, told_until=row.told_until):
         _told(claim, until, due_at=now)
         return NoticeOutcome.CHANGED

@@ -1,7 +1,9 @@
 """The mail with a person's news, in plain text."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from email.mime.text import MIMEText
 from zoneinfo import ZoneInfo
 
 from django.core.mail import EmailMessage
@@ -21,8 +23,27 @@ WORDS: Mapping[News, Text] = {
     News.UNCERTAIN: ngettext_lazy("%(count)s is uncertain", "%(count)s are uncertain", "count"),
     News.ACTION: ngettext_lazy("%(count)s needs action", "%(count)s need action", "count"),
     News.CANCELLED: ngettext_lazy("%(count)s was cancelled", "%(count)s were cancelled", "count"),
+    News.SCHEDULED: ngettext_lazy(
+        "%(count)s has an appointment", "%(count)s have an appointment", "count"
+    ),
     News.DELIVERED: ngettext_lazy("%(count)s was delivered", "%(count)s were delivered", "count"),
 }
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """What a mail says and carries about the appointments of its orders.
+
+    Attributes:
+        lines: by the key of an order.
+        files: name, METHOD and text of each file for calendar programs.
+    """
+
+    lines: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    files: Sequence[tuple[str, str, str]] = ()
+
+
+NO_INVITATION = Invitation()
 ADVICE = gettext_lazy(
     "It is not known whether the platform took it: look there before you send it again."
 )
@@ -35,6 +56,7 @@ def written(
     to: str,
     since: datetime,
     zone: ZoneInfo,
+    invitation: Invitation = NO_INVITATION,
 ) -> EmailMessage:
     """Return the mail. The same content has the same Message-ID, which identifies a copy.
 
@@ -42,9 +64,16 @@ def written(
         found: the lines that it shows.
         numbers: the number of news of each kind.
         since: the mail contains what happened after it.
+        invitation: of the appointments of its orders.
     """
-    subject, body = subject_of(numbers), body_of(found, numbers, since=since, zone=zone)
-    return message(subject, body, [to])
+    body = body_of(found, numbers, since=since, zone=zone, invitation=invitation)
+    mail = message(subject_of(numbers), body, [to])
+    for name, method, text in invitation.files:
+        part = MIMEText(text, "calendar", "utf-8")
+        part.set_param("method", method)  # RFC 6047 §2.4
+        part.add_header("Content-Disposition", "attachment", filename=name)
+        mail.attach(part)
+    return mail
 
 
 def subject_of(numbers: Mapping[News, int]) -> str:
@@ -59,6 +88,7 @@ def body_of(
     *,
     since: datetime,
     zone: ZoneInfo,
+    invitation: Invitation = NO_INVITATION,
 ) -> str:
     """Return the lines grouped by kind, each with its moment and its page."""
     with timezone.override(zone):
@@ -69,7 +99,10 @@ def body_of(
                 lines.append(_words(kind, numbers[kind]))
                 lines += [str(ADVICE)] if kind is News.UNCERTAIN else []
                 for one in mine:
-                    lines += [f"- {_one_line(one.name)}, {local_time(one.at)}", f"  {_page(one)}"]
+                    lines.append(f"- {_one_line(one.name)}, {local_time(one.at)}")
+                    if kind is News.SCHEDULED:
+                        lines += [f"  {text}" for text in invitation.lines.get(one.key, ())]
+                    lines.append(f"  {_page(one)}")
                 lines.append("")
     more = sum(numbers.values()) - len(found)
     if more > 0:

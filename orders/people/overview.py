@@ -13,6 +13,8 @@ from orders.people.mail_queue import OLDEST
 from orders.people.preferences import settings_of
 
 SHOWN = 10
+# The overview shows the appointments of today and tomorrow already.
+SHOWN_KINDS = tuple(kind for kind in News if kind is not News.SCHEDULED)
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ def orders_new_to(person: User, *, now: datetime) -> Q:
 
 
 def filter_of(person: User, *, now: datetime) -> NewsFilter:
-    """Return a filter for all four kinds, of the orders chosen for mails (by default one's own).
+    """Return a filter for the kinds that the overview shows, of the orders chosen for mails.
 
     Nothing is older than two weeks, or older than the account.
     """
     mine = settings_of(person)
     since = max(mine.seen_until or person.date_joined, now - OLDEST)
-    return NewsFilter(person, tuple(News), mine.only_mine, min(since, now), now)
+    return NewsFilter(person, SHOWN_KINDS, mine.only_mine, min(since, now), now)

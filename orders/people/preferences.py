@@ -8,9 +8,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from crm_sync.models import AlarmKind
 from orders.models import PersonSettings
 from orders.models.news import News
-from orders.models.person_settings import switch_of
+from orders.models.person_settings import alarm_switch_of, switch_of
 
 OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # prefixes of second names of time zones
 TRIES = 8  # tries if another form of the same person is saved at the same time
@@ -32,6 +33,7 @@ def choose(
     person: User,
     *,
     kinds: Collection[News],
+    alarms: Collection[str] = (),
     only_mine: bool,
     time_zone: str,
     language: str,
@@ -40,10 +42,12 @@ def choose(
     """Write the choices. Events from a time in which the person wanted no mail are never mailed.
 
     Args:
+        alarms: the kinds of alarms about which an operator wants mail.
         time_zone: one of `time_zones()`, or "" for the zone of the installation.
         language: one of `LANGUAGES`, or "" for that of the account on the platform or the browser.
     """
     columns: dict[str, Any] = {switch_of(kind): kind in kinds for kind in News}
+    columns |= {alarm_switch_of(kind): kind in alarms for kind in AlarmKind}
     columns |= {"only_mine": only_mine, "time_zone": time_zone, "language": language}
     columns["zone_answered"] = True
     PersonSettings.objects.get_or_create(person=person)

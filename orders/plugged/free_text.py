@@ -12,6 +12,7 @@ from orders.models import (
     Order,
     PersonSettings,
     Placement,
+    ReminderSettings,
     StatusChange,
     UserList,
 )
@@ -29,6 +30,7 @@ FREE_TEXT = (
     FreeText(MaterialFile, ("problem",)),
     FreeText(MaterialSet, ("problem",)),
     FreeText(PersonSettings, ("problem",)),
+    FreeText(ReminderSettings, ("problem",)),
     FreeText(
         Placement,
         ("offered", "options", "products", "instructions", "problem", "program"),

@@ -10,6 +10,7 @@ from django.db.models import F, Q, QuerySet
 from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
+from orders.calendar import reminders
 from orders.mirror import lww
 from orders.models import (
     Assignment,
@@ -32,7 +33,7 @@ Fact, State = StatusChange.Fact, Placement.State
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
     each = (orders, assignments, effects, timeline, announced, files, placements)
-    people = (users, user_lists, mails)
+    people = (users, user_lists, mails, reminded)
     return [add(workspace_id, now) for add in (*each, *people)]
 
 
@@ -221,6 +222,25 @@ def mails(workspace_id: int, now: datetime) -> CheckGroup:
         },
         [
             Invariant("is sent later than any wait", too_late),
+            never_left(now),
+            leased_too_long(now),
+        ],
+    )
+
+
+def reminded(workspace_id: int, now: datetime) -> CheckGroup:
+    """Check that the appointments of each person who wants reminders are looked at again."""
+    is_on = Q(due_at__isnull=False)
+    people: QuerySet[Any] = reminders.people()
+    return CheckGroup(
+        "reminders",
+        people.filter(workspace_id=workspace_id),
+        {"wanted": is_on, "not wanted": ~is_on},
+        [
+            Invariant(
+                "is looked at later than any wait",
+                Q(due_at__gt=now + reminders.LONGEST_WAIT + CLOCKS),
+            ),
             never_left(now),
             leased_too_long(now),
         ],

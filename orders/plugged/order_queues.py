@@ -1,6 +1,7 @@
 """The queues of the orders: placing, reading, fetching materials and files, and mail."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
+from orders.calendar import invitations, reminders
 from orders.materials import announcements, download, expectations, file_requests, set_reader
 from orders.mirror import refresh, unit_of_work
 from orders.models import (
@@ -107,9 +109,9 @@ NOTICES: RowQueue[PersonSettings] = RowQueue(
     title=_("notices"),
     rows=mail_queue.rows,
     is_on=mails_are_sent,
-    work=mail_queue.tell,
+    work=partial(mail_queue.tell, invite=invitations.invite),
     calls=False,
     slots=mail_queue.AT_ONCE,
     wait=mail_queue.LONGEST_WAIT,
 )
-ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES)
+ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES, reminders.REMINDERS)

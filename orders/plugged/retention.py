@@ -3,7 +3,7 @@
 Orders, their timelines and placements are never removed.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -11,8 +11,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from crm_sync import expiry
 from crm_sync.expiry import Part, deletion, older
 from orders.materials.download import delete
-from orders.models import MaterialFile, Order, Placement, PlatformUser
+from orders.models import MaterialFile, Order, Placement, PlatformUser, Reminder
 from orders.models.statuses import OrderStatus
+
+REMINDED = timedelta(days=1)  # a reminder of an appointment that is over is kept
 
 
 def expired(now: datetime) -> dict[str, Part]:
@@ -23,7 +25,9 @@ def expired(now: datetime) -> dict[str, Part]:
     )
     files = older(ended, "stored_at", days=settings.KEEP_DAYS["files"], now=now)
     users = older(_unnamed(), "gone_at", days=settings.KEEP_DAYS["users"], now=now)
+    past = Reminder.objects.filter(at__lt=now - REMINDED).order_by("at")
     return {
+        "reminders": deletion(past),
         "files of materials": _removal(files.order_by("pk")),
         "users of the platform": deletion(users.order_by("pk")),
     }

@@ -4,24 +4,46 @@ A row stores what was reported last, so each state of a revision is reported onc
 read often. If a worker dies before it reports a state, the end of the next push reports it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.hooks import MessageKind
+from crm_sync.hooks import MessageFacts, MessageKind
+from crm_sync.links import absolute
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
+from properties.domain.headline import headline
 from properties.models import Property
 from properties.models.property import ProblemKind, SyncState
 
 IN_SYNC, REFUSED, CONFLICT = "property.in_sync", "property.refused", "property.conflict"
+
+
+def facts(workspace_id: int, documents: Sequence[Mapping[str, Any]]) -> list[MessageFacts]:
+    """Return what a chat shows of messages about properties. One query."""
+    references = {one["reference"] for one in documents}
+    rows = Property.objects.filter(workspace=workspace_id, object_reference_id__in=references)
+    columns = ("object_reference_id", "pk", "desired__address", "title")
+    known = {reference: rest for reference, *rest in rows.values_list(*columns)}
+    found = []
+    for one in documents:
+        key, address, title = known.get(one["reference"], (None, None, ""))
+        name, state = headline(address, title), str(SyncState(one["state"]).label)
+        link = absolute("admin:properties_property_change", key) if key else ""
+        found.append(MessageFacts(name, one["reference"], state, link))
+    return found
+
+
 KINDS = (
-    MessageKind(IN_SYNC, _("Both sides of a property are the same")),
-    MessageKind(REFUSED, _("A property, or a part of it, waits for a person")),
-    MessageKind(CONFLICT, _("Both sides changed a field of a property, and a person decides")),
+    MessageKind(IN_SYNC, _("Both sides of a property are the same"), facts),
+    MessageKind(REFUSED, _("A property, or a part of it, waits for a person"), facts),
+    MessageKind(
+        CONFLICT, _("Both sides changed a field of a property, and a person decides"), facts
+    ),
 )
 PROBLEMS = 50  # problems that a message names
 # Not reported: the push has not ended, or nothing of the property is on the platform.

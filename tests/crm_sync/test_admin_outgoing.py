@@ -104,3 +104,32 @@ def test_what_has_failed_for_an_hour_waits_for_a_person(main, boss):
         assert ("https://crm.example.com/hook?… gets no messages: answered 500" in text) == is_there
     Subscription.objects.update(is_enabled=False)
     assert "Stopped" in boss.get(page_of(row)).content.decode()
+
+
+def test_a_subscription_of_slack_needs_no_secret_and_hides_its_path(main, boss):
+    add = {"workspace": main.pk, "kinds": ["property.in_sync"], "format": "SLACK", "language": "de"}
+    add |= {"address": "https://hooks.slack.com/services/T0/B0/canary"}
+    refused = boss.post(f"{LIST}add/", add | {"template": "{adress}"}).content.decode()
+    known = "{address}, {reference}, {status}, {event}, {workspace}, {link}"
+    assert f"{{adress}} is unknown; known are {known}." in refused
+    assert not Subscription.objects.exists()
+    saved = boss.post(f"{LIST}add/", add | {"template": "{address} {link}"})
+    row = Subscription.objects.get()
+    assert saved["Location"] == page_of(row)
+    assert (row.format, row.template, row.language) == ("SLACK", "{address} {link}", "de")
+    act(boss, row, "send_test")
+    for address in (LIST, SENT, page_of(OutgoingMessage.objects.get()), "/admin/"):
+        text = boss.get(address).content.decode()
+        assert "canary" not in text
+    assert "Slack: hooks.slack.com/…" in boss.get(LIST).content.decode()
+
+
+def test_a_message_that_is_sent_again_goes_with_others_once_more(main, boss, settings):
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
+    with receiving() as receiver:
+        row = subscribe(main, receiver.url, format="SLACK")
+        act(boss, row, "send_test")
+        assert turn.take(hooks.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
+        act(boss, OutgoingMessage.objects.get(), "send_again", SENT)
+        assert turn.take(hooks.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
+    assert len(set(receiver.ids)) == 2

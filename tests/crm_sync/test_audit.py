@@ -19,6 +19,7 @@ from crm_sync.hooks import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
 from crm_sync.models import (
+    Alarm,
     ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
@@ -37,6 +38,7 @@ from orders.models import (
     Order,
     PersonSettings,
     Placement,
+    ReminderSettings,
     StatusChange,
     UserList,
 )
@@ -283,6 +285,22 @@ def said(**columns: Any):
     return act
 
 
+def alarmed(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        where = {"workspace": workspace, "kind": "source_away", "page": "/", "began_at": now()}
+        return str(Alarm.objects.create(**(where | columns)))
+
+    return act
+
+
+def reminded(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        person = User.objects.create_user("reminded")
+        return str(ReminderSettings.objects.create(person=person, **columns))
+
+    return act
+
+
 def numbered(**columns: Any):
     def act(workspace: Workspace) -> str:
         ChangeSequence.objects.create(workspace=workspace, last=5, removed=2)
@@ -377,6 +395,11 @@ PLANTED += [
 PLANTED += [
     ("subscriptions", "is tried later than any wait", told(due_at=FAR)),
     ("subscriptions", TOO_LONG, told(**ENDLESS)),
+    ("alarms", "is reported later than any wait", alarmed(due_at=FAR)),
+    ("alarms", "ended, and nothing reports it", alarmed(told_at=LONG_AGO, ended_at=LONG_AGO)),
+    ("alarms", TOO_LONG, alarmed(due_at=LONG_AGO, **ENDLESS)),
+    ("reminders", "is looked at later than any wait", reminded(due_at=FAR)),
+    ("reminders", TOO_LONG, reminded(due_at=LONG_AGO, **ENDLESS)),
     ("changes", UNGIVEN, numbered(number=6)),
     ("changes", UNGIVEN, numbered(number=2)),
     ("outgoing messages", "is sent later than any delay", said(due_at=FAR)),

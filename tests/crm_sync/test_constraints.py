@@ -9,6 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import (
+    Alarm,
     ChangeSequence,
     OutgoingMessage,
     ReceivedEvent,
@@ -28,6 +29,7 @@ from orders.models import (
     PersonSettings,
     Placement,
     PlatformUser,
+    ReminderSettings,
     UserList,
 )
 from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
@@ -199,10 +201,24 @@ def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_p
     to = Subscription.objects.create(workspace=workspace, address="https://x.test", **DUE)
     assert "subscription_has_no_half_lease" in refused(to, {"lease_token": TOKEN})
     assert "enabled_subscription_is_due" in refused(to, {"due_at": None})
+    assert "subscription_has_a_known_format" in refused(to, {"format": "XML"})
     row = OutgoingMessage.objects.create(workspace=workspace, subscription=to, **DUE)
     assert "outgoing_has_a_known_state" in refused(row, {"state": "LOST", "due_at": None})
     for columns in ({"due_at": None}, {"state": "DELIVERED"}, {"state": "GIVEN_UP"}):
         assert "outgoing_is_due_as_long_as_it_is_pending" in refused(row, columns)
+
+
+def test_an_alarm_that_is_over_was_told(workspace):
+    known = {"workspace": workspace, "kind": "source_away", "page": "/", "began_at": NOW}
+    row = Alarm.objects.create(**known, **DUE)
+    assert "alarm_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "ended_alarm_was_told" in refused(row, {"ended_at": NOW})
+
+
+def test_reminders_have_an_hour_of_the_day(workspace, admin_user):
+    row = ReminderSettings.objects.create(person=admin_user, **DUE)
+    assert "reminder_settings_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "reminder_has_an_hour_of_the_day" in refused(row, {"hour": 24})
 
 
 def test_a_change_has_a_number_of_its_own_and_only_what_was_numbered_is_removed(workspace):
@@ -242,6 +258,9 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"source_signs_in_in_a_known_way"}
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
+    tried |= {"subscription_has_a_known_format"}
+    tried |= {"alarm_has_no_half_lease", "ended_alarm_was_told"}
+    tried |= {"reminder_settings_has_no_half_lease", "reminder_has_an_hour_of_the_day"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import (
+    Alarm,
     ReceivedEvent,
     Slot,
     Subscription,
@@ -27,6 +28,7 @@ from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.work import leases, queues, turn
 from crm_sync.work.queues import RowQueue, Turn
+from orders.calendar import reminders
 from orders.models import (
     Assignment,
     Material,
@@ -35,6 +37,7 @@ from orders.models import (
     Order,
     PersonSettings,
     Placement,
+    ReminderSettings,
     StatusChange,
     UserList,
 )
@@ -189,7 +192,22 @@ def fill_outgoing(workspace, _) -> None:
     outbox.tell(workspace.pk, [Message("property.in_sync", now, {})], now=now)
 
 
+def fill_alarms(workspace, _) -> None:
+    now = timezone.now()
+    known = {"workspace": workspace, "kind": "source_away", "page": "/", "began_at": now}
+    for n in range(BACKLOG):
+        Alarm.objects.create(**known, key=f"{n}", due_at=now)
+
+
+def fill_reminders(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        reminders.choose(User.objects.create(username=f"R-{n}"), hour=7, now=now)
+
+
 FILL = {
+    "reminders": (ReminderSettings, fill_reminders),
+    "alarms": (Alarm, fill_alarms),
     "outgoing": (Subscription, fill_outgoing),
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),

@@ -26,6 +26,7 @@ NAMES = (
     *("authHeaderName", "authSecret", "authType", "enabled", "method", "url"),
     *("Ground photo", "Photo", "Plan", "Excel", "CSV", "API"),
     *("kg", "kWh", "/v1/sessions", "/v1/orders"),
+    *("{address}", "{reference}", "{status}", "{event}", "{workspace}", "{link}"),
 )
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _EDGE = r"(?:(?<!\w)|(?!\w))"  # not in the middle of a word

@@ -52,6 +52,7 @@ DATA = (
     *("PLATFORM_CALLS=all", "PLATFORM_CALLS=off", "127.0.0.1", "192.0.2.1", "Firefox", "Linux"),
     *("property.in_sync", "property.refused", "property.conflict", "material.ready"),
     *("order.status_changed", "Authorization: Bearer", "UTC"),
+    *("alarm.workspace_paused", "alarm.source_away", "alarm.receiver_failing", "alarm.no_worker"),
     *("orders:read", "orders:write", "properties:read", "properties:write", "changes:read"),
     "sources:fetch",
 )

@@ -188,6 +188,44 @@ def test_without_interest_in_it_a_push_asks_for_nothing(workspace, receiver, dra
     assert not [one for one in queries if "crm_sync_subscription" in one["sql"]]
 
 
+def in_slack(receiver) -> list[str]:
+    """The lines of all messages that Slack got."""
+    found = [json.loads(body) for _, _, body in receiver.came]
+    return [one["text"]["text"] for each in found for one in each["blocks"]]
+
+
+def test_people_read_of_a_property_its_address_its_state_and_a_link_to_its_page(
+    workspace, receiver, drain_all, settings
+):
+    settings.PUBLIC_BASE_URL = "https://crm.example.com"
+    subscribe(workspace, receiver.url, format="SLACK", language="de")
+    where = {"street": "Hauptstrasse <b>", "streetNumber": "1", "locality": "*Zug*"}
+    row = create(workspace, "MH-1001", {"address": where}, origin="ADMIN", now=now())
+    drain_all()
+    page = f"https://crm.example.com/admin/properties/property/{row.pk}/change/"
+    (line,) = in_slack(receiver)
+    address = "Hauptstrasse &lt;b&gt; 1, \u2217Zug\u2217"
+    assert line == f"{address}: Synchron · <{page}|Öffnen>"
+
+
+def test_people_read_of_an_order_its_status_in_words_and_of_materials_their_number(
+    workspace, place, box, receiver, drain_all, settings
+):
+    settings.PUBLIC_BASE_URL = "https://crm.example.com"
+    kinds = ("order.status_changed", "material.ready")
+    subscribe(workspace, receiver.url, *kinds, format="SLACK", template="{reference}: {status}")
+    order = place("GROUND_PHOTO")
+    box.set_status(order.assignments.get().platform_id, "DELIVERED")
+    box.deliver()
+    for _ in range(3):
+        drain_all()
+        Subscription.objects.update(due_at=now())
+    found = in_slack(receiver)
+    assert "SEED-1: Photo: Delivered (not confirmed)" in found
+    assert "SEED-1: 1 new material" in found
+    assert {line.partition(":")[0] for line in found} == {"SEED-1"}
+
+
 def test_every_kind_that_there_is_stands_on_the_page_with_an_example():
     names = {one.name for one in hooks.plugged().message_kinds}
     assert set(documented()) == names

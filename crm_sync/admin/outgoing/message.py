@@ -1,6 +1,6 @@
 """Messages to other systems: delivered, pending and given up."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.admin.outgoing.subscription import shown, standing_badge
+from crm_sync.admin.outgoing.subscription import shown_of, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -32,7 +32,8 @@ from crm_sync.admin.ui.payload import readable
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
-from crm_sync.outgoing import outbox
+from crm_sync.outgoing import outbox, worker
+from crm_sync.outgoing.sending import shown
 from crm_sync.security.access import within
 from crm_sync.sentence import said, sentence
 from crm_sync.text import whole
@@ -41,7 +42,6 @@ from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
-PATIENCE = timedelta(hours=1)  # how long a subscription may fail before it needs attention
 
 
 def state_badge(row: OutgoingMessage) -> SafeString:
@@ -61,7 +61,8 @@ class SubscriptionFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         mine = within(request.user, Subscription.objects.order_by("pk"))
-        return [(str(pk), shown(text)) for pk, text in mine.values_list("pk", "address")]
+        rows = mine.values_list("pk", "address", "format")
+        return [(str(pk), shown(address, format_)) for pk, address, format_ in rows]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         key = whole(self.value() or "")
@@ -87,13 +88,13 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
     search_help_text = _("Message id")
     ordering = ("-pk",)
     actions = ("send_again",)
-    annotations = {"address": F("subscription__address")}
+    annotations = {"address": F("subscription__address"), "format": F("subscription__format")}
 
     message = column(
         _("message"), lambda row: two_lines(unbroken(row.kind), breakable(row.message_id)), "kind"
     )
     state_ = column(_("state"), state_badge, "state")
-    to = column(_("to"), lambda row: breakable(shortened(shown(row.address), 50)))
+    to = column(_("to"), lambda row: breakable(shortened(shown(row.address, row.format), 50)))
     tries = column(_("attempts"), lambda row: row.attempts or EMPTY, "attempts")
     last = column(_("last answer"), lambda row: shortened(row.answer or str(row.status or ""), 60))
     created = moment_column(_("created"), "created_at")
@@ -105,7 +106,8 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
         self.note(request, rows, sentence("Sent again."))
-        count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
+        fresh = {"first_tried_at": None, "attempts": 0, "group": ""}
+        count = rows.update(state=State.PENDING, due_at=now, **fresh)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         doorbell.ring_each(outbox.QUEUE, workspaces)
@@ -118,7 +120,9 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         now = timezone.now()
         text, __ = readable(row.payload.encode())
-        to = link(page_at("crm_sync.subscription", row.subscription_id), shown(row.address))
+        to = link(
+            page_at("crm_sync.subscription", row.subscription_id), shown(row.address, row.format)
+        )
         facts: list[tuple[str, object]] = [
             (gettext("Workspace"), row.workspace_slug),
             (gettext("To"), to),
@@ -134,16 +138,15 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
 def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the subscriptions that have failed for an hour, or were stopped after failures."""
-    failing = Subscription.objects.filter(failing_since__lt=now - PATIENCE)
-    stopped = Subscription.objects.filter(is_enabled=False).exclude(problem="")
-    rows = within(person, failing | stopped).defer("secret", "previous_secret")
+    waiting = Subscription.objects.filter(worker.needs_a_person(now))
+    rows = within(person, waiting).defer("secret", "previous_secret")
     named = rows.annotate(workspace_slug=F("workspace__slug")).order_by("failing_since", "pk")
     return [
         Attention(
             standing_badge(row),
             shortened(
                 gettext("%(address)s gets no messages: %(problem)s")
-                % {"address": shown(row.address), "problem": said(row.problem)},
+                % {"address": shown_of(row), "problem": said(row.problem)},
                 140,
             ),
             row.workspace_slug,

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -18,6 +19,7 @@ from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     ModelForm,
     UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
     action,
 )
@@ -28,9 +30,9 @@ from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.admin.ui.page import secret_page
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
-from crm_sync.models import OutgoingMessage, Subscription
-from crm_sync.outgoing import outbox, signature
-from crm_sync.outgoing.sending import fault
+from crm_sync.models import MessageFormat, OutgoingMessage, Subscription
+from crm_sync.outgoing import chat, outbox, signature
+from crm_sync.outgoing.sending import fault, shown
 from crm_sync.security import login
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
@@ -41,21 +43,43 @@ State = OutgoingMessage.State
 
 
 class SubscriptionForm(ModelForm):
-    """The address of a subscription, and the kinds of messages that it gets."""
+    """The address of a subscription, its kinds of messages, and how they are written."""
 
     kinds = forms.MultipleChoiceField(
         label=_("Messages"), widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+    format = forms.ChoiceField(
+        label=_("Format"),
+        required=False,  # JSON if none is chosen
+        choices=MessageFormat.choices,
+        widget=UnfoldAdminSelectWidget,
+    )
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Of messages in Teams and Slack."),
     )
     password = OwnPasswordField()
     request: HttpRequest
 
     class Meta:
         model = Subscription
-        fields = ("workspace", "address", "kinds")
-        widgets = {"address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})}
+        fields = ("workspace", "address", "format", "kinds", "template", "language")
+        widgets = {
+            "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            "template": UnfoldAdminTextInputWidget(attrs={"placeholder": chat.USUAL}),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "language" in self.fields:
+            language: Any = self.fields["language"]
+            language.choices = [("", _("As the installation")), *settings.LANGUAGES]
+        if "template" in self.fields:
+            names = ", ".join(f"{{{one}}}" for one in chat.NAMES)
+            text = gettext("One line for each change in Teams and Slack, with any of %(names)s.")
+            self.fields["template"].help_text = text % {"names": names}
         if "kinds" in self.fields:
             kinds = hooks.plugged().message_kinds
             field: Any = self.fields["kinds"]
@@ -67,6 +91,19 @@ class SubscriptionForm(ModelForm):
         cleaned = super().clean() or {}
         own_password.check(self, self.request)
         return cleaned
+
+    def clean_format(self) -> str:
+        """Keep the format if none was chosen."""
+        return str(self.cleaned_data["format"] or self.instance.format)
+
+    def clean_template(self) -> str:
+        """Reject a text that cannot be filled in, with the names that it may have."""
+        text = str(self.cleaned_data["template"]).strip()
+        try:
+            chat.parsed(text)
+        except chat.TemplateWrong as error:
+            raise forms.ValidationError(f"{capitalized(said(error))}.") from None
+        return text
 
     def clean_address(self) -> str:
         """Reject an invalid address, with the reason."""
@@ -106,9 +143,7 @@ class SubscriptionAdmin(ScopedAdmin):
     ordering = ("pk",)
     actions = ("send_test", "rotate", "enable", "disable")
 
-    address_ = column(
-        _("address"), lambda row: two_lines(shown(row.address), said(row.problem)[:120])
-    )
+    address_ = column(_("address"), lambda row: two_lines(shown_of(row), said(row.problem)[:120]))
     state = column(_("state"), standing_badge)
     messages_ = column(_("messages"), lambda row: ", ".join(row.kinds))
     waiting = column(_("waiting"), lambda row: number(row.pending))
@@ -138,7 +173,8 @@ class SubscriptionAdmin(ScopedAdmin):
         return made
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        fields = ["address", "kinds"] if obj is not None else ["workspace", "address", "kinds"]
+        fields = ["address", "format", "kinds", "template", "language"]
+        fields = fields if obj is not None else ["workspace", *fields]
         may = self.has_change_permission(request, obj)
         if may and login.needs_password(request, timezone.now()):
             fields.append("password")
@@ -157,13 +193,19 @@ class SubscriptionAdmin(ScopedAdmin):
     def response_add(
         self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Show the secret once, in the response itself: it is stored in no session."""
+        """Show the secret once, in the response itself: it is stored in no session.
+
+        Teams and Slack need none.
+        """
+        if obj.is_chat:
+            messages.success(request, gettext("The subscription is saved."))
+            return HttpResponseRedirect(page_of(obj))
         return self._shown_once(request, obj, gettext("The subscription is saved."))
 
     # --- the page ---
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         return {
-            "title": shown(row.address),
+            "title": shown_of(row),
             "badge": standing_badge(row),
             "tone": standing(row)[1],
             "facts": _facts(row),
@@ -200,7 +242,7 @@ class SubscriptionAdmin(ScopedAdmin):
                 self,
                 request,
                 title=gettext("Change the secret"),
-                text=text % {"address": shown(rows[0].address)},
+                text=text % {"address": shown_of(rows[0])},
                 back=page_of(rows[0]),
             )
         with transaction.atomic():
@@ -264,10 +306,9 @@ class SubscriptionAdmin(ScopedAdmin):
         )
 
 
-def shown(address: str) -> str:
-    """Return an address without its query, which may hold a key."""
-    start, mark, __ = address.partition("?")
-    return f"{start}?…" if mark else start
+def shown_of(row: Subscription) -> str:
+    """Return `shown` of a subscription."""
+    return shown(row.address, row.format)
 
 
 def _facts(row: Any) -> list[tuple[str, object]]:
@@ -275,6 +316,7 @@ def _facts(row: Any) -> list[tuple[str, object]]:
     until, failing = row.previous_secret_until, row.failing_since
     found: list[tuple[str, object]] = [
         (gettext("Workspace"), row.workspace_slug),
+        (gettext("Format"), row.get_format_display()),
         (gettext("Failing since"), exact_moment(failing, now) if failing else ""),
         (gettext("Next try"), exact_moment(row.due_at, now) if failing and row.is_enabled else ""),
         (gettext("Waiting"), link(listed, number(row.pending))),

@@ -1,17 +1,20 @@
 """The state of a source in words: for its list, its page, and the overview."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
-from crm_sync.hooks import NEWEST, Attention, Person
+from crm_sync.hooks import NEWEST, Attention, Person, Trouble
+from crm_sync.models import AlarmKind
 from crm_sync.security.access import within
-from crm_sync.sentence import said
+from crm_sync.sentence import Sentence, said
 from crm_sync.translated import Text
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
@@ -81,6 +84,16 @@ def attention(person: Person, now: datetime) -> list[Attention]:
     found = [(row, standing(row, now)) for row in named]
     waiting = [(row, one) for row, one in found if one[0] in REMEDIES]
     return [_line(row, one, now) for row, one in waiting[:NEWEST]]
+
+
+def troubles(now: datetime) -> Iterator[Trouble]:
+    """Yield the sources that wait for a person, as `attention` shows them; one query."""
+    for row in with_last_import(Source.objects.order_by("pk")):
+        name, __, why = standing(row, now)
+        if name in REMEDIES:
+            page = reverse("admin:properties_source_change", args=[row.pk])
+            where = (row.workspace_id, str(row.pk), row.sender_name)
+            yield Trouble(AlarmKind.SOURCE_AWAY, *where, Sentence(why), page)
 
 
 def _line(row: Any, one: Standing, now: datetime) -> Attention:
