@@ -13,6 +13,7 @@ from orders.models.placement import Placement, PlacementState
 from orders.models.platform_user import PlatformUser, UserList
 from orders.models.rate_limit import RateLimit
 from orders.models.status_change import StatusChange
+from orders.models.target import Target, TargetFile
 
 __all__ = [
     "EPOCH",
@@ -31,5 +32,7 @@ __all__ = [
     "PlatformUser",
     "RateLimit",
     "StatusChange",
+    "Target",
+    "TargetFile",
     "UserList",
 ]

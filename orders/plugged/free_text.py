@@ -13,6 +13,8 @@ from orders.models import (
     PersonSettings,
     Placement,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 
@@ -36,5 +38,7 @@ FREE_TEXT = (
     ),
     FreeText(StatusChange, ("previous", "new"), Q(fact__in=IN_WORDS)),
     FreeText(StatusChange, ("previous_name", "new_name")),
+    FreeText(Target, ("name", "problem")),
+    FreeText(TargetFile, ("name", "problem")),
     FreeText(UserList, ("problem",)),
 )

@@ -23,7 +23,7 @@ from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
 from properties.models.source import SignIn
-from properties.sources.address import Address, parsed
+from properties.sources.address import parsed
 
 _HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 # Headers of the request itself: another value would change its content or its target.
@@ -128,7 +128,7 @@ class SourceForm(ModelForm):
         known = self.instance
         is_kept = getattr(known, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
-        if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
+        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
             text = gettext("The address leads to another server: enter its password or key again.")
             self.add_error("new_secret", text)
         own_password.check(self, self.request)
@@ -172,7 +172,3 @@ def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     is_sent = way in (SignIn.BEARER, SignIn.HEADER)
     if is_sent and not (secret.isascii() and secret.isprintable()):
         yield "new_secret", gettext("A header takes one line of letters, digits and marks.")
-
-
-def _server(address: Address) -> tuple[str, str, int]:
-    return address.scheme, address.host, address.port
