@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def crm(settings, tmp_path, folder) -> Path:
     """Return the folder of another system, which may be written."""
-    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1", "localhost"]
     there = tmp_path / "crm"
     there.mkdir()
     settings.TARGET_FOLDERS = [str(there)]

@@ -19,6 +19,7 @@ from orders.models import Material, MaterialFile, Target, TargetFile
 from orders.targets import target_files, uploads
 from tests.crm_sync.admin_pages import make_workspace
 from tests.crm_sync.sockets import free_port
+from tests.crm_sync.test_outside import certificate
 from tests.orders.targets.stock import (
     delivered,
     make_target,
@@ -29,7 +30,7 @@ from tests.orders.targets.stock import (
     there,
     upload,
 )
-from tests.properties.sources.servers import host_keys, sftp_server
+from tests.properties.sources.servers import ftp_server, host_keys, sftp_server
 
 pytestmark = pytest.mark.django_db
 
@@ -70,13 +71,18 @@ def sftp(crm, asked, main):
         yield make_target(main, "SFTP", f"sftp://127.0.0.1:{port}/")
 
 
-@pytest.fixture(params=["FOLDER", "SFTP"])
-def target(request, crm, main, asked):
+@pytest.fixture(params=["FOLDER", "SFTP", "FTPS"])
+def target(request, crm, main, asked, tmp_path, settings):
     if request.param == "FOLDER":
         yield make_target(main, "FOLDER", str(crm))
-    else:
+    elif request.param == "SFTP":
         with sftp_server(crm, asked=asked) as port:
             yield make_target(main, "SFTP", f"sftp://127.0.0.1:{port}/")
+    else:
+        pem = certificate(tmp_path, "localhost")
+        settings.CA_BUNDLE = str(pem)
+        with ftp_server(crm, certificate=pem, is_writable=True) as port:
+            yield make_target(main, "FTPS", f"ftps://localhost:{port}/")
 
 
 # --- the way of a file ---
