@@ -37,9 +37,8 @@ from crm_sync.work.queues import RowQueue, Turn
 from orders.materials.download import storage
 from orders.models import MaterialFile, Target, TargetFile
 from orders.targets import name_pattern, put, target_files
-from orders.targets.put.target_connection import Connection, Limits
+from orders.targets.put.target_connection import Connection, Limits, TargetPlace, Unwelcome
 from properties.sources.address import parsed
-from properties.sources.fetch.transfer import Place
 
 AT_ONCE = 8  # targets of a workspace
 TRIES = 3  # failures in a row until a person should look; a refusal counts as all of them
@@ -134,14 +133,16 @@ class _Uploads:
         with permits.away():
             return stack.enter_context(put.opened(self.row.kind, place, self.limits))
 
-    def _place(self) -> Place:
+    def _place(self) -> TargetPlace:
         row = self.row
         try:
             address = parsed(row.address)
         except ValueError as error:
             raise RejectedError(str(error), status=0) from None
         inside, folders = settings.OUTGOING_INTERNAL_HOSTS, settings.TARGET_FOLDERS
-        return Place(address, row.user, row.secret, row.host_key, inside, folders)
+        return TargetPlace(
+            address, row.user, row.secret, row.host_key, inside, folders, region=row.region
+        )
 
     def _next(self) -> TargetFile | None:
         """Return the file that has been due for longest, unless only a test was asked for."""
@@ -155,11 +156,11 @@ class _Uploads:
         """Upload a file. A refusal concerns it alone; any other failure also ends the turn."""
         try:
             columns = self._sent(connection, row)
+        except (Unwelcome, LeaseLost, queues.Stop):
+            raise
         except RejectedError as error:
             self._write(row, {"due_at": None, "problem": problem_of(error)})
             return UploadOutcome.REFUSED
-        except (LeaseLost, queues.Stop):
-            raise
         except Exception as error:  # an error of our own, too: the others go first next time
             attempts = row.attempts + 1
             later = timezone.now() + due.backoff(attempts)

@@ -17,6 +17,7 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.outgoing.sending import fault
 from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from orders.models import Target
@@ -24,6 +25,7 @@ from orders.targets import name_pattern, put
 from properties.admin.source.source_form import Hidden
 from properties.sources.address import parsed
 
+WEB = ("https", "http")
 _PRODUCT = re.compile(r"[A-Z0-9_]{1,100}")
 
 
@@ -118,8 +120,11 @@ class TargetForm(ModelForm):
         """
         data = super().clean() or {}
         kind = data.get("kind") or self.instance.kind
-        if "address" in data and parsed(data["address"]).scheme not in put.SCHEMES.get(kind, ()):
+        scheme = parsed(data["address"]).scheme if "address" in data else ""
+        if scheme and scheme not in put.SCHEMES.get(kind, ()):
             self.add_error("address", gettext("The address is none of this kind of target."))
+        elif scheme in WEB and (found := fault(data["address"])):
+            self.add_error("address", f"{capitalized(found.said())}.")
         is_kept = getattr(self.instance, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
         if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:

@@ -5,17 +5,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from crm_sync.platform.errors import RejectedError
 from crm_sync.sentence import Sentence, sentence
-from properties.sources.fetch.transfer import failed
+from properties.sources.fetch.transfer import Place, failed
 
 BLOCK = 256 * 1024  # bytes
+
+
+class Unwelcome(RejectedError):
+    """The target refuses us, and not only one file. A person must change something first."""
 
 
 class Readable(Protocol):
     """The bytes of a file."""
 
-    def read(self, size: int, /) -> bytes:
+    def read(self, size: int = ..., /) -> bytes:
         """Return the next bytes, b"" at the end."""
+
+
+@dataclass(frozen=True)
+class TargetPlace(Place):
+    """The address of a target, with the data that is needed to put files there.
+
+    Attributes:
+        region: of a storage with S3.
+    """
+
+    region: str = ""
 
 
 @dataclass(frozen=True)
