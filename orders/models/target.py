@@ -1,5 +1,6 @@
 """The targets of a workspace: where delivered files are uploaded, and which file is where."""
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -79,6 +80,13 @@ class Target(DueModel):
     )
     content = models.CharField(
         _("types of files"), max_length=10, choices=Content, default=Content.ALL
+    )
+    longest_edge = models.PositiveIntegerField(
+        _("longest edge in pixels"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(100), MaxValueValidator(20_000)],
+        help_text=_("Larger JPEG, PNG and WebP pictures are made smaller; empty to leave them."),
     )
     is_enabled = models.BooleanField(_("upload new files"), default=True)
     is_test_asked = models.BooleanField(default=False, editable=False)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -37,6 +37,7 @@ from crm_sync.work.queues import RowQueue, Turn
 from orders.materials.download import storage
 from orders.models import MaterialFile, Target, TargetFile
 from orders.targets import name_pattern, put, target_files
+from orders.targets.picture_size import Picture, shrunk
 from orders.targets.put.target_connection import Connection, Limits, TargetPlace, Unwelcome
 from properties.sources.address import parsed
 
@@ -177,21 +178,28 @@ class _Uploads:
         if file.digest == row.digest:
             return {}
         name = row.name or self._named(connection, row, file)
-        size = file.size or 0
         with permits.away():
             try:
-                content = storage().open(file.name)
+                content = cast("IO[bytes]", storage().open(file.name))
             except OSError as error:
                 text = sentence("it is no longer in the storage")
                 raise RejectedError(text, status=0) from error
             first = _temporary(name, row.pk) if connection.renames else name
             with content:
-                connection.put(first, content, size, file.digest)
+                sent = self._fitting(content, file)
+                connection.put(first, sent.file, sent.size, sent.digest)
         if connection.renames:
             self._require_lease()
             with permits.away():
                 connection.rename(first, name)
-        return {"digest": file.digest, "size": size, "uploaded_at": timezone.now()}
+        return {"digest": file.digest, "size": sent.size, "uploaded_at": timezone.now()}
+
+    def _fitting(self, content: IO[bytes], file: MaterialFile) -> Picture:
+        """Return a stored file as this target wants it."""
+        edge = self.row.longest_edge
+        smaller = shrunk(content, file.content_type, edge) if edge else None
+        content.seek(0)
+        return smaller or Picture(content, file.size or 0, file.digest)
 
     def _named(self, connection: Connection, row: TargetFile, file: MaterialFile) -> str:
         """Choose the first name that no other file has, and store it before a byte is sent.

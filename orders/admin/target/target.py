@@ -83,7 +83,16 @@ class TargetAdmin(ScopedAdmin):
             (gettext("Sign in"), {"fields": ("user", "new_secret", "without_secret")}),
             (
                 gettext("Which files"),
-                {"fields": ("pattern", "products", "quality", "content", "is_enabled")},
+                {
+                    "fields": (
+                        "pattern",
+                        "products",
+                        "quality",
+                        "content",
+                        "longest_edge",
+                        "is_enabled",
+                    )
+                },
             ),
             *own,
         ]

@@ -22,7 +22,7 @@ from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from orders.models import Target
 from orders.targets import name_pattern, put
-from properties.admin.source.source_form import Hidden
+from properties.admin.source.source_form import Hidden, WholeNumber
 from properties.sources.address import parsed
 
 WEB = ("https", "http")
@@ -80,8 +80,10 @@ class TargetForm(ModelForm):
         model = Target
         fields = (
             *("workspace", "name", "kind", "address", "region", "user", "new_secret"),
-            *("without_secret", "pattern", "products", "quality", "content", "is_enabled"),
+            *("without_secret", "pattern", "products", "quality", "content"),
+            *("longest_edge", "is_enabled"),
         )
+        field_classes = {"longest_edge": WholeNumber}
         widgets = {
             "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             "user": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
