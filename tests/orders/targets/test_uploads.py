@@ -17,6 +17,7 @@ from crm_sync.work import leases, turn
 from orders.materials import file_requests
 from orders.models import Material, MaterialFile, Target, TargetFile
 from orders.targets import target_files, uploads
+from orders.targets.put.local_folder import FolderConnection
 from tests.crm_sync.admin_pages import make_workspace
 from tests.crm_sync.sockets import free_port
 from tests.crm_sync.test_outside import certificate
@@ -243,8 +244,6 @@ def lease_ends() -> None:
 def test_a_file_is_there_once_and_whole_after_a_worker_died(
     ready, main, crm, monkeypatch, after, is_first
 ):
-    from orders.targets.put.local_folder import FolderConnection
-
     make_target(main, "FOLDER", str(crm))
     one, name = material(ready, "m1"), "R-1/ground_photo/01.jpg"
     if not is_first:
@@ -265,16 +264,26 @@ def test_a_file_is_there_once_and_whole_after_a_worker_died(
 
 
 @pytest.mark.rule("I3")
+@pytest.mark.parametrize("method", ["exists", "put"])
 def test_a_worker_that_lost_its_lease_renames_and_writes_nothing(
-    sftp, asked, ready, main, crm, monkeypatch
+    ready, main, crm, monkeypatch, method
 ):
+    make_target(main, "FOLDER", str(crm))
     store(material(ready, "m1"), b"one")
+    real = getattr(FolderConnection, method)
+
+    def losing(*args):
+        found = real(*args)
+        Target.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
+        return found
+
+    monkeypatch.setattr(FolderConnection, method, losing)
     (claim,) = hooks.queue("targets").claim(main.pk, 1)
-    Target.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
     with pytest.raises(leases.LeaseLost):
         uploads.work([claim], ENDLESS)
-    assert "rename" not in {kind for kind, _ in asked.calls}
-    assert state(TargetFile.objects.get()) == ("", True, "")
+    assert "R-1/ground_photo/01.jpg" not in there(crm)
+    row = TargetFile.objects.get()
+    assert (row.digest, row.due_at is not None, row.problem) == ("", True, "")
 
 
 # --- what goes wrong ---
