@@ -177,7 +177,9 @@ class _Uploads:
         file = _stored(row)
         if file.digest == row.digest:
             return {}
-        name = row.name or self._named(connection, row, file)
+        # A name in which a person was blanked since (S23) is no longer that of this row alone.
+        is_chosen = row.name_digest == name_pattern.key(row.name)
+        name = row.name if is_chosen else self._named(connection, row, file)
         with permits.away():
             try:
                 content = cast("IO[bytes]", storage().open(file.name))

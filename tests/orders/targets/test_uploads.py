@@ -211,6 +211,27 @@ def test_a_material_that_moves_to_another_set_keeps_its_file(target, ready, main
     assert there(crm) == {"R-1/ground_photo/01.jpg": b"new"}
 
 
+@pytest.mark.rule("S23")
+def test_a_name_in_which_a_person_was_blanked_is_chosen_anew(target, ready, main, crm):
+    Target.objects.update(pattern="{name}")
+    rows = [material(ready, f"m{n}", file_name=f"Ann Lee {n}.jpg") for n in range(2)]
+    for one in rows:
+        store(one, b"first")
+    upload(main)
+    Material.objects.update(file_name="….jpg")
+    TargetFile.objects.update(name="….jpg")
+    for n, one in enumerate(rows):
+        one.refresh_from_db()
+        store(one, f"second {n}".encode())
+    upload(main)
+    assert there(crm) == {
+        "Ann Lee 0.jpg": b"first",
+        "Ann Lee 1.jpg": b"first",
+        "….jpg": b"second 0",
+        "…-2.jpg": b"second 1",
+    }
+
+
 # --- a worker that dies ---
 class Died(BaseException):
     """The process is gone: nothing after it happens."""
