@@ -39,7 +39,7 @@ PLATFORM: tuple[Screen, ...] = (
     (_("Received events"), "inbox", "crm_sync.receivedevent"),
     (_("Calls"), "swap_vert", "crm_sync.platformcall"),
     (_("Drift"), "difference", "properties.driftcheck"),
-    (_("Files"), "download", "orders.materialfile"),
+    (_("Files"), "download", "orders.materialfile", "orders.target", "orders.targetfile"),
     (_("Outgoing messages"), "send", "crm_sync.outgoingmessage", "crm_sync.subscription"),
 )
 SCHEDULES = ("periodictask", "intervalschedule", "crontabschedule")

@@ -122,6 +122,9 @@ SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
 MATERIALS_FILE_LIMIT = 512 * 1024**2
 MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
+# The folders of this machine into which files of materials may be uploaded. Hosts of our own
+# network that may be targets are those of OUTGOING_INTERNAL_HOSTS.
+TARGET_FOLDERS: list[str] = env.list("TARGET_FOLDERS", default=[])
 # The calls to the platform that are stored for the admin: "errors", "all" or "off", and how many.
 # All calls are counted.
 PLATFORM_CALLS = env.one_of("PLATFORM_CALLS", "errors", ("off", "errors", "all"))

@@ -23,6 +23,7 @@ class OrdersConfig(AppConfig):
             zone_proposal,
         )
         from orders.admin.placing import group_page  # noqa: PLC0415
+        from orders.admin.target import target_state  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
         from orders.people import alarm_readers, language_of_person  # noqa: PLC0415
@@ -64,7 +65,7 @@ class OrdersConfig(AppConfig):
                 languages=[language_of_person.language_by_account],
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
-                attention=[tiles.attention],
+                attention=[tiles.attention, target_state.attention],
                 overview=[zone_proposal.section, today.section, overview_news.section],
                 property_sections=[property_orders.sections, materials.sections],
                 property_facts=[property_orders.facts],

@@ -40,6 +40,8 @@ from orders.models import (
     Placement,
     PlatformUser,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 from properties.models import (
@@ -75,7 +77,7 @@ DECIDING = {
     *("fixed_token", "client_secret", "auth_secret", "previous_auth_secret", "fed_digest"),
     *("status_digest", "scheduled_digest", "estimate_digest", "action_digest"),
     *("photographer_digest", "wait_reason", "fact", "source", "secret", "callback_sources"),
-    *("previous_secret", "address", "payload", "kind", "message_id"),
+    *("previous_secret", "address", "payload", "kind", "message_id", "name_digest", "pattern"),
 }
 
 
@@ -213,6 +215,7 @@ def fill(slug: str) -> dict[str, Any]:
             preview={"refused": [["1", mark, [mark]]], "counts": {"refused": 1}},
         ),
         *_feed(workspace, mark),
+        *_target(material, mark),
         *_told(workspace, mark),
         Gap.objects.create(**mine, why="OVERFLOW", ended_at=NOW, noticed_at=NOW),
         PlatformCall.objects.create(
@@ -261,6 +264,23 @@ def _feed(workspace: Workspace, mark: str) -> list[models.Model]:
             workspace=workspace, fed_by=sender.feed_key, digest=mark, imported_at=NOW
         ),
     ]
+
+
+def _target(material: Material, mark: str) -> list[models.Model]:
+    mine = {"workspace": material.material_set.workspace}
+    target = Target.objects.create(
+        **mine,
+        name=mark,
+        kind="SFTP",
+        address=f"sftp://{mark}.test/in",
+        host_key="ssh-ed25519 AAAA",
+        due_at=NOW,
+        attempts=3,
+    )
+    file = TargetFile.objects.create(
+        **mine, target=target, material=material, name=f"{mark}.png", problem=mark
+    )
+    return [target, file]
 
 
 def _told(workspace: Workspace, mark: str) -> list[models.Model]:

@@ -25,10 +25,14 @@ from crm_sync.platform.work_kind import WorkKind
 from crm_sync.webhook.configuration import GONE
 from orders.models import (
     Assignment,
+    Material,
+    MaterialSet,
     Order,
     PersonSettings,
     Placement,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 from properties.drift.findings import DriftVerdict, entry
@@ -48,6 +52,7 @@ def fill(now: datetime) -> None:
     _properties(main, now)
     _imports(main, now)
     _orders(main, person, now)
+    _targets(main, now)
 
 
 def _workspaces(main: Workspace, now: datetime) -> None:
@@ -142,6 +147,20 @@ def _imports(main: Workspace, now: datetime) -> None:
     Source.objects.create(**source, address="https://1.2", attempts=3, problem="5")
     long_ago = now - 9 * DAY
     Source.objects.create(**source, address="https://1.3", set_at=long_ago, expect_hours=24)
+
+
+def _targets(main: Workspace, now: datetime) -> None:
+    ready = MaterialSet.objects.create(
+        workspace=main, order=Order.objects.first(), ready_at=now, fetched_at=now
+    )
+    material = Material.objects.create(material_set=ready, platform_id="1", file_name="1.1")
+    target: dict[str, Any] = {"workspace": main, "due_at": now + HOUR}
+    failed = {"attempts": 3, "problem": "5", "failing_since": now - HOUR}
+    Target.objects.create(**target, name="1", kind="SFTP", address="sftp://1.2/", **failed)
+    other = Target.objects.create(**target, name="2", kind="SFTP", address="sftp://1.3/")
+    TargetFile.objects.create(
+        workspace=main, target=other, material=material, name="1/2.3", problem="5"
+    )
 
 
 def _orders(main: Workspace, person: User, now: datetime) -> None:

@@ -39,6 +39,7 @@ def address(route: str, rows: dict[str, Any]) -> str:
         "<str:order_id>": rows["orders.order"].platform_id,
         "<int:placement_id>": str(rows["orders.placement"].pk),
     }
+    meant["<int:file_id>"] = str(rows["orders.materialfile"].pk)
     meant["<int:source_id>"] = str(rows["properties.source"].pk)
     for name, value in meant.items():
         route = route.replace(name, quote(value))

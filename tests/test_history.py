@@ -187,6 +187,7 @@ class Boss:
         workspace = self.rows["crm_sync.workspace"].pk
         hook = {"kinds": "order.status_changed", "address": "https://x.test/hook"}
         feed = {"address": "https://x.test/feed.xml", "mail_to": ""}
+        target = {"name": "typed", "kind": "SFTP", "address": "sftp://x.test/", "pattern": "{nn}"}
         secret = {"password1": PASSWORD, "password2": PASSWORD}
         own = {"old_password": PASSWORD, "new_password1": "other-one-1"}
         file = SimpleUploadedFile("stock.csv", b"objectReferenceId,title\nF-1,House\n")
@@ -204,6 +205,7 @@ class Boss:
             "/admin/properties/source/add/": {
                 **{"sender": self.others["properties.sender"].pk, **feed},
             },
+            "/admin/orders/target/add/": {"workspace": workspace, **target},
             "/admin/properties/import/add/": {"workspace": workspace, "file": file},
             "/admin/django_celery_beat/intervalschedule/add/": {"every": "9", "period": "days"},
             "/admin/django_celery_beat/periodictask/add/": {
@@ -213,6 +215,7 @@ class Boss:
             "/admin/password_change/": own | {"new_password2": own["new_password1"]},
             "crm_sync_subscription_change": hook,
             "properties_source_change": feed,
+            "orders_target_change": target,
             "properties_property_owners": {"key": "title", "owner": "ours"},
             "orders_platformuser_account": {"account": self.account.pk},
         }

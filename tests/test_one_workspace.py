@@ -12,6 +12,7 @@ INVITATION = "/admin/auth/user/invite/"
 FORMS = {
     "/admin/crm_sync/apitoken/add/",
     "/admin/crm_sync/subscription/add/",
+    "/admin/orders/target/add/",
     "/admin/properties/import/add/",
     "/admin/properties/property/add/",
     "/admin/properties/sender/add/",

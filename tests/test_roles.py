@@ -49,6 +49,7 @@ SCREENS = {
             *("crm_sync.subscription", "crm_sync.outgoingmessage"),
             *("crm_sync.receivedevent", "properties.driftcheck", "properties.import"),
             *("orders.calendarfeed", "orders.personsettings", "orders.materialfile"),
+            *("orders.target", "orders.targetfile"),
             "django_celery_beat.periodictask",
             *("django_celery_beat.intervalschedule", "django_celery_beat.crontabschedule"),
         ),
@@ -67,6 +68,7 @@ DOERS = dict.fromkeys(
 ) | dict.fromkeys(
     (
         *("properties_sender_add", "properties_source_add", "crm_sync_apitoken_add"),
+        "orders_target_add",
         "properties_property_owners",  # a tab of the workspace
     ),
     OPERATORS,
@@ -81,7 +83,7 @@ NO_FORM = re.compile(r"_(delete|add)$")
 FORMS = {
     *("properties_property_add", "properties_import_add", "crm_sync_workspace_add"),
     *("properties_sender_add", "properties_source_add", "crm_sync_apitoken_add"),
-    "crm_sync_subscription_add",
+    *("crm_sync_subscription_add", "orders_target_add"),
 }
 
 

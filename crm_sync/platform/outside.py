@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address, ip_network
+from typing import Protocol, TypeAlias
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
@@ -25,6 +26,16 @@ CHUNK = 64 * 1024  # bytes
 NO_ADDRESS = sentence("the address is not a web address")
 LATE = sentence("not all of it came in time")
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
+
+
+class SizedBody(Protocol):
+    """The blocks of a body, and the number of all their bytes."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+Body: TypeAlias = bytes | SizedBody
 
 
 @dataclass(frozen=True)
@@ -105,8 +116,17 @@ def post(
         RejectedError: the address is not allowed.
         TransientError: no answer, or none in time. The body may have arrived nevertheless.
     """
+    with send("POST", url, body, options, deadline=deadline) as answer:
+        yield answer
+
+
+@contextmanager
+def send(
+    method: str, url: str, body: Body | None, options: RequestOptions, *, deadline: float
+) -> Iterator[ResponseStream]:
+    """Send a request once; see `post`."""
     parts, headers = _checked(url, options), {**options.headers, **options.private}
-    with _asked("POST", parts, headers, options, _call(options, deadline), body) as answer:
+    with _asked(method, parts, headers, options, _call(options, deadline), body) as answer:
         yield answer
 
 
@@ -139,13 +159,14 @@ def _asked(
     headers: Mapping[str, str],
     options: RequestOptions,
     call: Call,
-    body: bytes | None = None,
+    body: Body | None = None,
 ) -> Iterator[ResponseStream]:
     """Send one request on its own connection, and yield the answer."""
     mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
     with closing(Adapter()) as adapter:
         with _told(call):
-            request = requests.Request(method, parts.geturl(), headers=mine, data=body).prepare()
+            prepared = requests.Request(method, parts.geturl(), headers=mine, data=body)
+            request = prepared.prepare()
             response = transport.ask(request, call, adapter, silence=options.silence)
         with response:
             yield ResponseStream(response.status_code, response.headers, response, call)

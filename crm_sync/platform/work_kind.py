@@ -28,7 +28,7 @@ MEANINGS: dict[WorkKind, Text] = {
     WorkKind.ORDERS: _("New orders, reschedules and cancellations"),
     WorkKind.IMPORTS: _("Feeds that are fetched and imported"),
     WorkKind.FILES: _("Downloads of pictures and documents"),
-    WorkKind.MESSAGES: _("Messages to other systems"),
+    WorkKind.MESSAGES: _("Messages and files to other systems"),
 }
 # For people; who sends a change has no push.
 WORDS: dict[WorkKind, Sentence] = {

@@ -21,8 +21,8 @@ QUEUES = (
     *("crm_sync_receivedevent", "crm_sync_subscription", "crm_sync_webhookmonitor"),
     "crm_sync_alarm",
     *("orders_assignment", "orders_materialfile", "orders_materialset", "orders_order"),
-    *("orders_personsettings", "orders_placement", "orders_userlist"),
     "orders_remindersettings",
+    *("orders_personsettings", "orders_placement", "orders_target", "orders_userlist"),
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )

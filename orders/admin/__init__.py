@@ -6,6 +6,8 @@ from orders.admin.material_file import MaterialFileAdmin
 from orders.admin.order import OrderAdmin
 from orders.admin.person_settings import PersonSettingsAdmin
 from orders.admin.placing.placement_admin import PlacementAdmin
+from orders.admin.target.target import TargetAdmin
+from orders.admin.target.target_file import TargetFileAdmin
 from orders.admin.user import PlatformUserAdmin
 
 __all__ = [
@@ -16,4 +18,6 @@ __all__ = [
     "PersonSettingsAdmin",
     "PlacementAdmin",
     "PlatformUserAdmin",
+    "TargetAdmin",
+    "TargetFileAdmin",
 ]

@@ -2,16 +2,19 @@
 
 from typing import Any
 
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from crm_sync.api.body import Strict
 from crm_sync.platform.problems import explain
-from orders.models import Assignment, Material, MaterialSet, Order, Placement
+from orders.models import Assignment, Material, MaterialFile, MaterialSet, Order, Placement
 from orders.models import PlacementState as State
 from orders.models.placement import OPEN_STATES
 from orders.placing.duplicates import already_ordered
 from orders.placing.session_offer import total
+
+Role = MaterialFile.Role
 
 
 class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
@@ -63,6 +66,23 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
         return str(explain(row.problem)) if row.problem else ""
 
 
+class StoredFileSerializer(serializers.ModelSerializer[MaterialFile]):
+    """A file of a material that is stored here, and the address of its bytes."""
+
+    address = serializers.SerializerMethodField()
+    mimeType = serializers.CharField(source="content_type")  # noqa: N815
+    size = serializers.IntegerField(allow_null=True, help_text="Bytes")
+    sha256 = serializers.CharField(source="digest")
+
+    class Meta:
+        model = MaterialFile
+        fields = ("address", "mimeType", "size", "sha256")
+
+    def get_address(self, row: MaterialFile) -> str:
+        """Return the path of its bytes in this API."""
+        return reverse("api_file", kwargs={"file_id": row.pk})
+
+
 class MaterialSerializer(serializers.ModelSerializer[Material]):
     """A file, or a tour that has an address and no file."""
 
@@ -77,13 +97,20 @@ class MaterialSerializer(serializers.ModelSerializer[Material]):
         allow_null=True,
         help_text="Since when the platform lists it no longer",
     )
+    file = serializers.SerializerMethodField()
 
     class Meta:
         model = Material
         fields = (
             *("id", "fileName", "mimeType", "size", "url", "thumbnailUrl", "modifiedAt"),
-            "withdrawnAt",
+            *("withdrawnAt", "file"),
         )
+
+    @extend_schema_field(StoredFileSerializer(allow_null=True))
+    def get_file(self, row: Material) -> Any:
+        """Return the file that is stored here, null if there is none."""
+        stored = [one for one in row.files.all() if one.name and one.role == Role.FILE]
+        return StoredFileSerializer(stored[0]).data if stored else None
 
 
 class MaterialSetSerializer(serializers.ModelSerializer[MaterialSet]):

@@ -1,7 +1,7 @@
 """Downloads a file in slices, one per claim, then checks it and stores it whole (I27)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import Storage, storages
+from django.db import transaction
 from django.utils import timezone
 
 from crm_sync import permits
@@ -35,6 +36,7 @@ PROGRESS = 256 * 1024  # bytes in a slice after which the next slice starts at o
 MAX_MISMATCHES = 5  # tries of a file that has another size than announced
 GONE = frozenset({401, 403, 404, 410})
 Role = MaterialFile.Role
+Stored = Callable[[MaterialFile], None]
 
 
 class Mismatch(TransientError):
@@ -51,9 +53,19 @@ class DownloadOutcome(StrEnum):
     BUSY = "busy"
 
 
-def work(claims: Sequence[Claim[MaterialFile]], turn: Turn) -> Sequence[DownloadOutcome]:
-    """Download the files of some rows; the `work` of a queue."""
-    return [_download(claim, turn.workspace) for claim in claims]
+def working(
+    stored: Stored,
+) -> Callable[[Sequence[Claim[MaterialFile]], Turn], list[DownloadOutcome]]:
+    """Return the `work` of a queue that downloads the files of some rows.
+
+    Args:
+        stored: called with a file in the transaction that records that it is stored.
+    """
+
+    def work(claims: Sequence[Claim[MaterialFile]], turn: Turn) -> list[DownloadOutcome]:
+        return [_download(claim, turn.workspace, stored) for claim in claims]
+
+    return work
 
 
 def storage() -> Storage:
@@ -61,19 +73,21 @@ def storage() -> Storage:
     return storages[STORAGE]
 
 
-def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutcome:
+def _download(claim: Claim[MaterialFile], workspace: Workspace, stored: Stored) -> DownloadOutcome:
     part = PartFile(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
     try:
         with part.held():
             if claim.abandoned:  # after a power cut, the part may hold bytes never written
                 part.remove()
-            return _slice(claim, workspace, part)
+            return _slice(claim, workspace, part, stored)
     except Busy:
         claim.finish(due_at=timezone.now() + timedelta(seconds=settings.CALL_DEADLINE))
         return DownloadOutcome.BUSY
 
 
-def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: PartFile) -> DownloadOutcome:
+def _slice(
+    claim: Claim[MaterialFile], workspace: Workspace, part: PartFile, stored: Stored
+) -> DownloadOutcome:
     """Download as much of a file as the deadline of one call allows, and return the outcome."""
     before = part.size
     try:
@@ -84,10 +98,15 @@ def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: PartFile) -> 
         return DownloadOutcome.REFUSED
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
-    claim.finish(**columns)
+    before_name = claim.row.name
+    with transaction.atomic():
+        claim.finish(**columns)
+        for name, value in columns.items():
+            setattr(claim.row, name, value)
+        stored(claim.row)
     part.remove()  # a remote storage has copied the part
-    if claim.row.name and claim.row.name != columns["name"]:
-        delete(claim.row.name)
+    if before_name and before_name != columns["name"]:
+        delete(before_name)
     return DownloadOutcome.STORED
 
 

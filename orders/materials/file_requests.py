@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from crm_sync.work.doorbell import doorbell
 from orders.materials import announcements
 from orders.materials.download import delete
-from orders.models import Material, MaterialFile, MaterialSet
+from orders.models import Material, MaterialFile, MaterialSet, TargetFile
 
 QUEUE = "files"
 Role = MaterialFile.Role
@@ -84,7 +84,11 @@ def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
 
 
 def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
-    """Move the files of materials to their replacements, before the materials are deleted."""
+    """Move the files of materials to their replacements, before the materials are deleted.
+
+    A file at a target stays there under its name. If the replacement is there already, its own row
+    stays.
+    """
     heirs = {one.platform_id: one for one in into}
     taken = set(
         MaterialFile.objects.filter(material__in=heirs.values()).values_list("material", "role")
@@ -97,3 +101,13 @@ def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
                 transaction.on_commit(partial(delete, row.name))
         else:
             MaterialFile.objects.filter(pk=row.pk).update(material=heir)
+    there = set(
+        TargetFile.objects.filter(material__in=heirs.values()).values_list("target", "material")
+    )
+    for known in TargetFile.objects.filter(material__in=others).select_related("material"):
+        heir = heirs[known.material.platform_id]
+        mine = TargetFile.objects.filter(pk=known.pk)
+        if (known.target_id, heir.pk) in there:
+            mine.delete()
+        else:
+            mine.update(material=heir)

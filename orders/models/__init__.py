@@ -14,6 +14,7 @@ from orders.models.platform_user import PlatformUser, UserList
 from orders.models.rate_limit import RateLimit
 from orders.models.reminder import Reminder, ReminderSettings
 from orders.models.status_change import StatusChange
+from orders.models.target import Target, TargetFile
 
 __all__ = [
     "EPOCH",
@@ -34,5 +35,7 @@ __all__ = [
     "Reminder",
     "ReminderSettings",
     "StatusChange",
+    "Target",
+    "TargetFile",
     "UserList",
 ]

@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from django.conf import settings
+
 from crm_sync.doctor.checking import Seen, check_assumptions, listed, names_of, objects_in
-from crm_sync.hooks import Finding
+from crm_sync.hooks import Finding, Verdict
 from crm_sync.platform import references
 from crm_sync.platform.read_only import Live
+from crm_sync.text import counted
 from orders.materials.material_lists import PHOTO_PRODUCTS
-from orders.models import Order
+from orders.models import Order, Target, TargetFile
 from orders.models.statuses import AssignmentStatus, OrderStatus
+from orders.targets import uploads
 
 Item: TypeAlias = dict[str, Any]
 FIRST = {"page": 0, "size": 5}
@@ -61,6 +65,27 @@ def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
     looks = (_users(live), _order(order, key), _assignments(live, order, key))
     more = (_materials(live, order, key), _marketing(live, order))
     yield from check_assumptions("orders", ASSUMPTIONS, *looks, *more)
+    yield from _targets(workspace_id)
+
+
+def _targets(workspace_id: int) -> Iterator[Finding]:
+    """Yield whether the targets take files, without calling them; nothing if there are none."""
+    targets = Target.objects.filter(workspace=workspace_id).defer("secret")
+    mine = list(targets.order_by("pk"))
+    if mine and not settings.MATERIALS_DOWNLOAD:
+        text = "No file is downloaded, so no target gets one."
+        yield Finding("targets", Verdict.WARNING, text, "Set MATERIALS_DOWNLOAD=true.")
+    failing = [one for one in mine if one.attempts >= uploads.TRIES]
+    for one in failing:
+        text = f"{one.name} takes nothing: {one.problem}"
+        yield Finding("targets", Verdict.FAILED, text, "Correct it on its page, then test it.")
+    files = TargetFile.objects.filter(workspace=workspace_id, due_at=None).exclude(problem="")
+    if count := files.count():
+        text = f"{counted(count, 'file')} at targets: not taken."
+        yield Finding("targets", Verdict.WARNING, text, "Files at targets says why.")
+    if mine and settings.MATERIALS_DOWNLOAD and not failing and not count:
+        text = f"Nothing is wrong with {counted(len(mine), 'target')}."
+        yield Finding("targets", Verdict.OK, text)
 
 
 def _users(live: Live) -> Iterator[tuple[str, Seen]]:

@@ -14,6 +14,8 @@ from orders.models import (
     Placement,
     ReminderSettings,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 
@@ -38,5 +40,7 @@ FREE_TEXT = (
     ),
     FreeText(StatusChange, ("previous", "new"), Q(fact__in=IN_WORDS)),
     FreeText(StatusChange, ("previous_name", "new_name")),
+    FreeText(Target, ("name", "problem")),
+    FreeText(TargetFile, ("name", "problem")),
     FreeText(UserList, ("problem",)),
 )

@@ -20,12 +20,15 @@ from orders.models import (
     Placement,
     PlatformUser,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 from orders.models.person_settings import OFF
 from orders.models.statuses import ORDER_TERMINAL
 from orders.people import mail_queue
 from orders.platform_users import user_list
+from orders.targets import uploads
 
 Fact, State = StatusChange.Fact, Placement.State
 
@@ -33,8 +36,9 @@ Fact, State = StatusChange.Fact, Placement.State
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
     each = (orders, assignments, effects, timeline, announced, files, placements)
+    ways = (targets, files_at_targets)
     people = (users, user_lists, mails, reminded)
-    return [add(workspace_id, now) for add in (*each, *people)]
+    return [add(workspace_id, now) for add in (*each, *ways, *people)]
 
 
 def orders(workspace_id: int, now: datetime) -> CheckGroup:
@@ -157,6 +161,45 @@ def files(workspace_id: int, now: datetime) -> CheckGroup:
             ),
             never_left(now),
             leased_too_long(now),
+        ],
+    )
+
+
+def targets(workspace_id: int, now: datetime) -> CheckGroup:
+    """Check that each target is tried again, or is paused."""
+    return CheckGroup(
+        "targets",
+        Target.objects.filter(workspace=workspace_id).only("workspace"),
+        {"open": Q(is_enabled=True), "paused": Q(is_enabled=False)},
+        [
+            Invariant(
+                "is tried later than any wait", Q(due_at__gt=now + uploads.LONGEST_WAIT + CLOCKS)
+            ),
+            leased_too_long(now),
+        ],
+    )
+
+
+def files_at_targets(workspace_id: int, now: datetime) -> CheckGroup:
+    """Check that a file for a target is there, is due, or has a reason why not."""
+    is_done = Q(due_at=None)
+    return CheckGroup(
+        "files at targets",
+        TargetFile.objects.filter(workspace=workspace_id).only("workspace"),
+        {
+            "to be uploaded": ~is_done,
+            "there": is_done & Q(problem=""),
+            "with a person": is_done & ~Q(problem=""),
+        },
+        [
+            Invariant(
+                "is at a target or of a material in another workspace",
+                ~Q(material__material_set__workspace=F("workspace"))
+                | ~Q(target__workspace=F("workspace")),
+            ),
+            Invariant(
+                "is tried later than any wait", Q(due_at__gt=now + uploads.LONGEST_WAIT + CLOCKS)
+            ),
         ],
     )
 

@@ -32,6 +32,7 @@ from orders.placing import confirmation, dispatch, settlement
 from orders.platform_users import user_list
 from orders.reads import poller, read_limit
 from orders.reads.poller import ReadOutcome
+from orders.targets import target_files, uploads
 
 
 def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
@@ -60,6 +61,11 @@ def _settle(workspace_id: int) -> list[ReadOutcome]:
     return [ReadOutcome.SETTLED] * settlement.settle_all(workspace_id)
 
 
+def _stored(file: MaterialFile) -> None:
+    """Make a file that is stored now due at the targets that take it."""
+    target_files.want([file], now=timezone.now())
+
+
 ORDERS = RowQueue(
     name=unit_of_work.ORDERS,
     title=_("orders"),
@@ -84,7 +90,7 @@ FILES = RowQueue(
     title=_("files"),
     rows=lambda now: MaterialFile.objects.all(),
     is_on=lambda: settings.MATERIALS_DOWNLOAD,
-    work=download.work,
+    work=download.working(_stored),
     calls=False,  # the platform's limits count only calls of its interface
     slots=4,
     work_kind=WorkKind.FILES,
@@ -114,4 +120,7 @@ NOTICES: RowQueue[PersonSettings] = RowQueue(
     slots=mail_queue.AT_ONCE,
     wait=mail_queue.LONGEST_WAIT,
 )
-ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES, reminders.REMINDERS)
+ALL = (
+    *(ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, uploads.TARGETS),
+    *(PLACEMENTS, NOTICES, reminders.REMINDERS),
+)

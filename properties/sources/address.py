@@ -35,6 +35,11 @@ class Address:
         return PurePosixPath(unquote(self.path.partition("?")[0])).name or self.host
 
     @property
+    def server(self) -> tuple[str, str, int]:
+        """The parts that say to whom a password goes."""
+        return self.scheme, self.host, self.port
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether the connection to the server is encrypted."""
         return self.scheme in ("https", "sftp", "ftps")

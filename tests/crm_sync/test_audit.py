@@ -40,6 +40,8 @@ from orders.models import (
     Placement,
     ReminderSettings,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 from orders.models.news import News
@@ -268,6 +270,29 @@ def foreign_file(workspace: Workspace) -> str:
     return file(material=theirs, due_at=now())(workspace)
 
 
+def targeted(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        where = {"workspace": workspace, "name": "CRM", "address": "/a", "due_at": now()}
+        return str(Target.objects.create(**(where | columns)))
+
+    return act
+
+
+def file_there(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        targeted()(workspace)
+        where = {"workspace": workspace, "material": first(Material), "target": first(Target)}
+        return str(TargetFile.objects.create(**(where | {"due_at": now()} | columns)))
+
+    return act
+
+
+def foreign_target(workspace: Workspace) -> str:
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    targeted(workspace=other)(workspace)
+    return file_there(target=first(Target))(workspace)
+
+
 def told(**columns: Any):
     def act(workspace: Workspace) -> str:
         where = {"workspace": workspace, "address": "https://x.test", "due_at": now()}
@@ -400,6 +425,10 @@ PLANTED += [
     ("alarms", TOO_LONG, alarmed(due_at=LONG_AGO, **ENDLESS)),
     ("reminders", "is looked at later than any wait", reminded(due_at=FAR)),
     ("reminders", TOO_LONG, reminded(due_at=LONG_AGO, **ENDLESS)),
+    ("targets", "is tried later than any wait", targeted(due_at=FAR)),
+    ("targets", TOO_LONG, targeted(**ENDLESS)),
+    ("files at targets", "is tried later than any wait", file_there(due_at=FAR)),
+    ("files at targets", "is at a target or of a material in another workspace", foreign_target),
     ("changes", UNGIVEN, numbered(number=6)),
     ("changes", UNGIVEN, numbered(number=2)),
     ("outgoing messages", "is sent later than any delay", said(due_at=FAR)),

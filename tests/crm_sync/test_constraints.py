@@ -30,6 +30,8 @@ from orders.models import (
     Placement,
     PlatformUser,
     ReminderSettings,
+    Target,
+    TargetFile,
     UserList,
 )
 from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
@@ -221,6 +223,25 @@ def test_reminders_have_an_hour_of_the_day(workspace, admin_user):
     assert "reminder_has_an_hour_of_the_day" in refused(row, {"hour": 24})
 
 
+def test_a_target_is_of_a_known_kind_and_always_due(workspace):
+    row = Target.objects.create(workspace=workspace, name="CRM", address="/a", **DUE)
+    assert "target_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    assert "target_has_a_known_kind" in refused(row, {"kind": "PIGEON"})
+    assert "target_takes_known_files" in refused(row, {"quality": "BEST"})
+    assert "target_takes_known_files" in refused(row, {"content": "NOTHING"})
+    assert "target_has_a_time_for_its_files" in refused(row, {"due_at": None})
+
+
+def test_a_file_at_a_target_is_there_is_due_or_says_why_not(workspace):
+    target = Target.objects.create(workspace=workspace, name="CRM", address="/a", **DUE)
+    ready = MaterialSet.objects.create(workspace=workspace, **SET)
+    one = Material.objects.create(material_set=ready, platform_id="M-1")
+    row = TargetFile.objects.create(workspace=workspace, target=target, material=one, **DUE)
+    assert "files_for_a_target_are_there_or_say_why_not" in refused(row, {"due_at": None})
+    for columns in ({"digest": DIGEST}, {"digest": DIGEST, "uploaded_at": NOW}):
+        assert "uploaded_file_has_a_name_and_a_time" in refused(row, columns)
+
+
 def test_a_change_has_a_number_of_its_own_and_only_what_was_numbered_is_removed(workspace):
     sequence = ChangeSequence.objects.create(workspace=workspace, last=2)
     assert "removed_change_was_numbered" in refused(sequence, {"removed": 3})
@@ -263,5 +284,8 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"reminder_settings_has_no_half_lease", "reminder_has_an_hour_of_the_day"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     tried |= {"removed_change_was_numbered", "number_of_a_change_is_positive"}
+    tried |= {"target_has_no_half_lease", "target_has_a_known_kind", "target_takes_known_files"}
+    tried |= {"target_has_a_time_for_its_files", "uploaded_file_has_a_name_and_a_time"}
+    tried |= {"files_for_a_target_are_there_or_say_why_not"}
     tried |= {"undo_has_no_half_lease", "open_undo_is_due"}
     assert set(ours) - tried == set()

@@ -39,6 +39,8 @@ from orders.models import (
     Placement,
     ReminderSettings,
     StatusChange,
+    Target,
+    TargetFile,
     UserList,
 )
 from orders.models.news import News
@@ -108,6 +110,17 @@ def fill_files(workspace, _) -> None:
     for n in range(BACKLOG):
         one = Material.objects.create(material_set=ready, platform_id=f"M-{n}")
         MaterialFile.objects.create(workspace=workspace, material=one, role="FILE", due_at=now)
+
+
+def fill_targets(workspace, _) -> None:
+    now = timezone.now()
+    ready = MaterialSet.objects.create(workspace=workspace, ready_at=now, fetched_at=now)
+    one = Material.objects.create(material_set=ready, platform_id="M-1")
+    for n in range(BACKLOG):
+        target = Target.objects.create(
+            workspace=workspace, name=f"T-{n}", kind="FOLDER", address="/nowhere", due_at=now
+        )
+        TargetFile.objects.create(workspace=workspace, target=target, material=one, due_at=now)
 
 
 def fill_webhooks(workspace, _) -> None:
@@ -215,6 +228,7 @@ FILL = {
     "assignments": (Assignment, fill_assignments),
     "materials": (MaterialSet, fill_materials),
     "files": (MaterialFile, fill_files),
+    "targets": (Target, fill_targets),
     "webhooks": (WebhookMonitor, fill_webhooks),
     "users": (UserList, fill_users),
     "placements": (Placement, fill_placements),

@@ -21,7 +21,7 @@ from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
-from properties.sources.address import Address, parsed
+from properties.sources.address import parsed
 from properties.sources.source_rules import sign_in_faults, with_effects
 
 
@@ -118,7 +118,7 @@ class SourceForm(ModelForm):
         known = self.instance
         is_kept = getattr(known, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
-        if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
+        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
             text = gettext("The address leads to another server: enter its password or key again.")
             self.add_error("new_secret", text)
         own_password.check(self, self.request)
@@ -140,7 +140,3 @@ class SourceForm(ModelForm):
             field.queryset = senders.select_related("workspace").only("name", "workspace__slug")
             name = "label_from_instance"  # Django's own way to name the choices
             setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")
-
-
-def _server(address: Address) -> tuple[str, str, int]:
-    return address.scheme, address.host, address.port

@@ -1,7 +1,7 @@
 """Fetch a file from an FTP server, encrypted (FTPS) or not.
 
 Servers write names and answers in UTF-8 or in Latin-1, and need a name back as they wrote it. So
-the connection treats each byte as a character of Latin-1; see `_sent` and `_read`.
+the connection treats each byte as a character of Latin-1; see `sent` and `_read`.
 """
 
 import calendar
@@ -46,18 +46,7 @@ _NO_LOGIN = ("430", "530", "332", "532")
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as end, _told(place), closing(_connection(place, end)) as server:
-        try:
-            server.login(_sent(place.user or "anonymous"), _sent(place.secret))
-        except ftplib.error_perm as error:
-            if str(error).startswith(_NO_LOGIN):
-                text = sentence(
-                    "%(host)s does not accept the user and the password", host=place.address.host
-                )
-                raise rejected(text) from error
-            raise
-        if isinstance(server, ftplib.FTP_TLS):
-            server.prot_p()
+    with in_time(sink) as end, connected(place, end) as server:
         path, beside = path_of(place.address, partial(_names, server, sink))
         # A list of names is sent in text mode, in which many servers return no size.
         server.voidcmd("TYPE I")
@@ -67,12 +56,37 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         sink.expect(stamp.size)
         if stamp.modified:
             wait_for_upload(name, float(stamp.modified), time.time())
-        server.retrbinary(f"RETR {_sent(path)}", sink.write, BLOCK)
+        server.retrbinary(f"RETR {sent(path)}", sink.write, BLOCK)
         if not stamp.modified:
             time.sleep(SECOND_LOOK)
         look_again(name, stamp, _stamp(server, path))
         sink.finish(stamp.size)
     return Fetched(name, settled(stamp, time.time()), beside=beside)
+
+
+@contextmanager
+def connected(place: Place, end: float) -> Iterator[ftplib.FTP]:
+    """Yield the connection of a user who is logged in, encrypted for FTPS.
+
+    Args:
+        end: when everything must have ended, on the monotonic clock.
+
+    Raises:
+        RejectedError, TransientError: as `fetch.fetch` does, also for what fails in the block.
+    """
+    with _told(place), closing(_connection(place, end)) as server:
+        try:
+            server.login(sent(place.user or "anonymous"), sent(place.secret))
+        except ftplib.error_perm as error:
+            if str(error).startswith(_NO_LOGIN):
+                text = sentence(
+                    "%(host)s does not accept the user and the password", host=place.address.host
+                )
+                raise rejected(text) from error
+            raise
+        if isinstance(server, ftplib.FTP_TLS):
+            server.prot_p()
+        yield server
 
 
 class _Plain(ftplib.FTP):
@@ -147,20 +161,21 @@ def _told(place: Place) -> Iterator[None]:
         if str(error).startswith("550"):
             text = sentence(
                 "nothing is at this address, or the user may not read it (%(reason)s)",
-                reason=_said(error),
+                reason=said(error),
             )
             raise rejected(text) from error
-        text = sentence("%(host)s refuses: %(reason)s", host=host, reason=_said(error))
+        text = sentence("%(host)s refuses: %(reason)s", host=host, reason=said(error))
         raise rejected(text) from error
     except ftplib.Error as error:
-        raise not_connected(host, _said(error)) from error
+        raise not_connected(host, said(error)) from error
     except (EOFError, OSError) as error:
         raise not_connected(host, broken.why(error)) from error
     except ValueError as error:  # such as a size that is no number
         raise failed(sentence("%(host)s answers what no FTP server should", host=host)) from error
 
 
-def _sent(text: str) -> str:
+def sent(text: str) -> str:
+    """Return a text in the form in which the connection takes it."""
     return text.encode("utf-8", "surrogateescape").decode(BYTES)
 
 
@@ -169,7 +184,8 @@ def _read(text: str) -> str:
     return text.encode(BYTES).decode("utf-8", "surrogateescape")
 
 
-def _said(error: ftplib.Error) -> str:
+def said(error: ftplib.Error) -> str:
+    """Return the server's answer in an error, for people."""
     return shown(_read(str(error)))
 
 
@@ -179,7 +195,7 @@ def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
     def take(line: str) -> None:
         names.add(_read(line).rstrip("/").rpartition("/")[2])
 
-    server.retrlines(f"NLST {_sent(folder or '.')}", take)
+    server.retrlines(f"NLST {sent(folder or '.')}", take)
     return names.found
 
 
@@ -190,7 +206,7 @@ def _stamp(server: ftplib.FTP, path: str) -> FileVersion:
 def _modified(server: ftplib.FTP, path: str) -> str:
     """Return when the file was changed, in seconds since 1970; "" if the server has no time."""
     try:
-        answer = server.sendcmd(f"MDTM {_sent(path)}")
+        answer = server.sendcmd(f"MDTM {sent(path)}")
     except ftplib.error_perm:
         return ""
     found = re.match(r"213 (\d{14})(\.\d+)?$", answer.strip(), re.ASCII)
@@ -204,6 +220,6 @@ def _modified(server: ftplib.FTP, path: str) -> str:
 
 def _size(server: ftplib.FTP, path: str) -> int | None:
     try:
-        return server.size(_sent(path))
+        return server.size(sent(path))
     except ftplib.error_perm:
         return None

@@ -39,10 +39,7 @@ _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as end, _told(place), closing(_transport(place, end)) as transport:
-        host_key = _checked_key(transport, place)
-        _log_in(transport, place)
-        client = _client(transport)
+    with in_time(sink) as end, connected(place, end) as (client, host_key):
         path, beside = path_of(place.address, partial(_names, client, sink))
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
@@ -57,6 +54,22 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         look_again(name, stamp, _stamp(client.stat(path)))
         sink.finish(stamp.size)
     return Fetched(name, settled(stamp, time.time()), host_key, beside)
+
+
+@contextmanager
+def connected(place: Place, end: float) -> Iterator[tuple[paramiko.SFTPClient, str]]:
+    """Yield the client of a user who is logged in, and the key of the server.
+
+    Args:
+        end: when everything must have ended, on the monotonic clock.
+
+    Raises:
+        RejectedError, TransientError: as `fetch.fetch` does, also for what fails in the block.
+    """
+    with _told(place), closing(_transport(place, end)) as transport:
+        host_key = _checked_key(transport, place)
+        _log_in(transport, place)
+        yield _client(transport), host_key
 
 
 def fingerprint(host_key: str) -> str:

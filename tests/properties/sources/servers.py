@@ -1,5 +1,6 @@
 """Real servers on the loopback that serve a folder: FTP, FTPS, SFTP."""
 
+import errno
 import os
 import socket
 import threading
@@ -26,6 +27,7 @@ def ftp_server(
     certificate: Path | None = None,
     cut_after: int | None = None,
     dies: bool = True,
+    is_writable: bool = False,
     **handled: object,
 ) -> Iterator[int]:
     """Serve a folder; yields the port.
@@ -37,7 +39,7 @@ def ftp_server(
         handled: attributes of pyftpdlib's handler, such as `encoding` or `ftp_SIZE`.
     """
     authorizer = DummyAuthorizer()
-    authorizer.add_user(USER, PASSWORD, str(folder), perm="elr")
+    authorizer.add_user(USER, PASSWORD, str(folder), perm="elradfmw" if is_writable else "elr")
     base = TLS_FTPHandler if certificate else FTPHandler
     names: dict[str, object] = {"authorizer": authorizer, "use_sendfile": False}
     names |= handled
@@ -135,6 +137,7 @@ def sftp_server(
     known: paramiko.PKey | None = None,
     cut_after: int | None = None,
     listed: Callable[[], Iterable[str | bytes]] | None = None,
+    asked: Callable[[str, str], None] | None = None,
 ) -> Iterator[int]:
     """Serve a folder; yields the port.
 
@@ -142,6 +145,8 @@ def sftp_server(
         key: of the host; known: the public key by which the user may log in, too.
         cut_after: bytes after which the connection breaks off.
         listed: returns the names that each folder has instead of its own.
+        asked: makes the folder writable; called before each change with its kind and the path. An
+            OSError of it is the answer.
     """
     host_key = key or host_keys()[0]
     transports: list[paramiko.Transport] = []
@@ -155,7 +160,7 @@ def sftp_server(
             transport = paramiko.Transport(connection)
             transport.add_server_key(host_key)
             transport.set_subsystem_handler(
-                "sftp", paramiko.SFTPServer, _Files, folder, cut_after, connection, listed
+                "sftp", paramiko.SFTPServer, _Files, folder, cut_after, connection, listed, asked
             )
             transports.append(transport)
             try:
@@ -227,8 +232,10 @@ class _Files(paramiko.SFTPServerInterface):
         cut_after: int | None,
         connection: socket.socket,
         listed: Callable[[], Iterable[str | bytes]] | None,
+        asked: Callable[[str, str], None] | None,
     ) -> None:
         super().__init__(server)
+        self._asked = asked
         self._listed = listed
         self._folder, self._cut_after, self._connection = folder, cut_after, connection
 
@@ -252,7 +259,47 @@ class _Files(paramiko.SFTPServerInterface):
         except OSError as error:
             return int(paramiko.SFTPServer.convert_errno(error.errno or 0))
 
+    def _changed(self, kind: str, path: str, change: Callable[[Path], object]) -> int:
+        if self._asked is None:
+            return paramiko.SFTP_PERMISSION_DENIED
+        try:
+            self._asked(kind, path)
+            change(self._local(path))
+        except OSError as error:
+            return int(paramiko.SFTPServer.convert_errno(error.errno or 0))
+        return paramiko.SFTP_OK
+
+    def remove(self, path: str) -> int:
+        return self._changed("remove", path, Path.unlink)
+
+    def mkdir(self, path: str, attr: object) -> int:
+        return self._changed("mkdir", path, Path.mkdir)
+
+    def rename(self, oldpath: str, newpath: str) -> int:
+        def change(old: Path) -> None:
+            if self._local(newpath).exists():
+                raise FileExistsError(errno.EEXIST, "it is there")
+            old.rename(self._local(newpath))
+
+        return self._changed("plain rename", oldpath, change)
+
+    def posix_rename(self, oldpath: str, newpath: str) -> int:
+        return self._changed("rename", oldpath, lambda old: old.replace(self._local(newpath)))
+
+    def _written(self, path: str, flags: int) -> paramiko.SFTPHandle | int:
+        found: list[paramiko.SFTPHandle] = []
+
+        def change(local: Path) -> None:
+            handle = paramiko.SFTPHandle(flags)
+            handle.writefile = local.open("xb")  # type: ignore[attr-defined]
+            found.append(handle)
+
+        status = self._changed("open", path, change)
+        return found[0] if found else status
+
     def open(self, path: str, flags: int, attr: object) -> paramiko.SFTPHandle | int:
+        if flags & os.O_WRONLY:
+            return self._written(path, flags)
         try:
             file = self._local(path).open("rb")
         except OSError as error:

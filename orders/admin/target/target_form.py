@@ -1,0 +1,154 @@
+"""The form of a target: its secret is typed here and never shown again (S5)."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from crm_sync.admin.ui import own_password
+from crm_sync.admin.ui.base import (
+    ModelForm,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+from crm_sync.admin.ui.own_password import OwnPasswordField
+from crm_sync.outgoing.sending import fault
+from crm_sync.sentence import said
+from crm_sync.text import capitalized
+from orders.models import Target
+from orders.targets import name_pattern, put
+from properties.admin.source.source_form import Hidden, WholeNumber
+from properties.sources.address import parsed
+
+WEB = ("https", "http")
+_PRODUCT = re.compile(r"[A-Z0-9_]{1,100}")
+
+
+class ProductsField(forms.CharField):
+    """The names of products, one a line; a list in the database."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}), **kwargs
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the lines for the page."""
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        """Return the names in the platform's spelling."""
+        names = [one.upper() for one in re.split(r"[,;\s]+", super().clean(value)) if one]
+        for one in names:
+            if not _PRODUCT.fullmatch(one):
+                text = gettext("%(name)s is not the name of a product.") % {"name": one}
+                raise forms.ValidationError(text)
+        return list(dict.fromkeys(names))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Compare names, and not how they are written."""
+        return re.split(r"[,;\s]+", (data or "").strip()) != (initial or [""])
+
+
+class TargetForm(ModelForm):
+    """The form of a target: where it is, and which files get which names there."""
+
+    new_secret = Hidden(
+        label=_("Password or key"),
+        strip=True,
+        help_text=_(
+            "For SFTP a private key (PEM, without a password) will do; for S3 the secret key. It is"
+            " stored encrypted and not shown again; leave it empty to keep what is stored."
+        ),
+    )
+    without_secret = forms.BooleanField(
+        label=_("Remove what is stored"), required=False, widget=UnfoldBooleanWidget
+    )
+    products = ProductsField(
+        label=_("Products"),
+        help_text=_("As the platform names them, one a line, such as GROUND_PHOTO; empty for all."),
+    )
+    password = OwnPasswordField()
+    request: HttpRequest
+
+    class Meta:
+        model = Target
+        fields = (
+            *("workspace", "name", "kind", "address", "region", "user", "new_secret"),
+            *("without_secret", "pattern", "products", "quality", "content"),
+            *("longest_edge", "is_enabled"),
+        )
+        field_classes = {"longest_edge": WholeNumber}
+        widgets = {
+            "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            "user": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own_password.ask(self, self.request)
+        if "pattern" in self.fields:
+            text = gettext(
+                "A path below the address, made of %(names)s. The ending is that of the file."
+            )
+            names = ", ".join(f"{{{one}}}" for one in name_pattern.NAMES)
+            self.fields["pattern"].help_text = text % {"names": names}
+
+    def clean_address(self) -> str:
+        """Refuse an invalid address, with the reason."""
+        text = str(self.cleaned_data["address"]).strip()
+        try:
+            parsed(text)
+        except ValueError as error:
+            raise forms.ValidationError(f"{capitalized(said(str(error)))}.") from None
+        return text
+
+    def clean_pattern(self) -> str:
+        """Refuse a pattern that cannot make names, with the reason."""
+        text = str(self.cleaned_data["pattern"]).strip()
+        if found := name_pattern.fault(text):
+            raise forms.ValidationError(f"{capitalized(found.said())}.")
+        return text
+
+    def clean(self) -> dict[str, Any]:
+        """Require an address of the kind, and no stored password for another server.
+
+        The person's own password is checked last: who edits a target controls its secret.
+        """
+        data = super().clean() or {}
+        kind = data.get("kind") or self.instance.kind
+        scheme = parsed(data["address"]).scheme if "address" in data else ""
+        if scheme and scheme not in put.SCHEMES.get(kind, ()):
+            self.add_error("address", gettext("The address is none of this kind of target."))
+        elif scheme in WEB and (found := fault(data["address"])):
+            self.add_error("address", f"{capitalized(found.said())}.")
+        is_kept = getattr(self.instance, "has_secret", False) and "address" in data
+        is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
+        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
+            text = gettext("The address leads to another server: enter its password or key again.")
+            self.add_error("new_secret", text)
+        own_password.check(self, self.request)
+        return data
+
+    def changed_columns(self) -> dict[str, Any]:
+        """Return the columns that a save writes: the typed values, and the columns they reset."""
+        row, data = self.instance, self.cleaned_data
+        names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
+        columns = {name: getattr(row, name) for name in names}
+        if data.get("without_secret") or data.get("new_secret"):
+            columns["secret"] = data.get("new_secret") or ""
+        if not {"kind", "address"}.isdisjoint(names):
+            columns |= {"host_key": "", "tested_at": None}
+        if columns:
+            columns |= {
+                "due_at": timezone.now(),
+                "attempts": 0,
+                "failing_since": None,
+                "problem": "",
+            }
+        return columns
