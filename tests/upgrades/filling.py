@@ -24,7 +24,7 @@ from crm_sync.webhook.sample_events import sample
 from crm_sync.work import heartbeat
 from orders.calendar import feed
 from orders.materials import file_requests
-from orders.models import Material, Order
+from orders.models import Material, Order, Target, TargetFile
 from orders.models.news import News
 from orders.people.preferences import choose
 from orders.placing import changes, selection
@@ -173,3 +173,7 @@ def _left_over(workspace: Workspace, agent: User) -> None:
     Order.objects.update(due_at=now())
     publish("orders", workspace.pk)
     file_requests.want(Material.objects.all(), now=now())
+    target = {"name": "CRM", "kind": "SFTP", "address": "sftp://crm.test/in/", "secret": "s3cret"}
+    made = Target.objects.create(workspace=workspace, due_at=now(), **target)
+    columns = {"material": Material.objects.earliest("pk"), "problem": "no right"}
+    TargetFile.objects.create(workspace=workspace, target=made, **columns)
