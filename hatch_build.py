@@ -6,7 +6,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
-class Requirements(MetadataHookInterface):  # type: ignore[misc] # hatchling has no types
+class Requirements(MetadataHookInterface):
     """Fills in the dependencies of the project."""
 
     def update(self, metadata: dict[str, Any]) -> None:
