@@ -22,8 +22,9 @@ from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
-from properties.models.source import SignIn
+from properties.models.source import Delivery, SignIn
 from properties.sources.address import Address, parsed
+from properties.sources.fetch import FOLDERS
 
 _HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 # Headers of the request itself: another value would change its content or its target.
@@ -75,7 +76,16 @@ class SourceForm(ModelForm):
     class Meta:
         model = Source
         fields = (
-            *("sender", "address", "sign_in", "header", "user", "new_secret", "without_secret"),
+            *(
+                "sender",
+                "address",
+                "delivery",
+                "sign_in",
+                "header",
+                "user",
+                "new_secret",
+                "without_secret",
+            ),
             *("is_enabled", "every_minutes", "daily_at", "expect_hours", "mail_to"),
         )
         field_classes = {"every_minutes": WholeNumber, "expect_hours": WholeNumber}
@@ -120,7 +130,7 @@ class SourceForm(ModelForm):
         The person's own password is checked last: a person who edits a source controls its secret.
         """
         data = super().clean() or {}
-        for name, text in _sign_in_faults(data):
+        for name, text in (*_sign_in_faults(data), *_delivery_faults(data)):
             self.add_error(name, text)
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
             text = gettext("Either every so many minutes, or once a day: fill in one.")
@@ -141,7 +151,7 @@ class SourceForm(ModelForm):
         columns = {name: getattr(row, name) for name in names}
         if data.get("without_secret") or data.get("new_secret"):
             columns["secret"] = data.get("new_secret") or ""
-        if not {"sender", "address"}.isdisjoint(names):
+        if not {"sender", "address", "delivery"}.isdisjoint(names):
             columns |= {"set_at": timezone.now(), "etag": "", "modified": "", "size": None}
             columns |= {"digest": "", "read_as": "", "away_since": None, "host_key": ""}
         if columns:
@@ -172,6 +182,14 @@ def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     is_sent = way in (SignIn.BEARER, SignIn.HEADER)
     if is_sent and not (secret.isascii() and secret.isprintable()):
         yield "new_secret", gettext("A header takes one line of letters, digits and marks.")
+
+
+def _delivery_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield field and message if the address has no folder in which files lie one by one."""
+    if data.get("delivery") != Delivery.IN_TURN or "address" not in data:
+        return
+    if parsed(data["address"]).scheme not in FOLDERS:
+        yield "delivery", gettext("Only SFTP, FTP and a folder of the server know this way.")
 
 
 def _server(address: Address) -> tuple[str, str, int]:

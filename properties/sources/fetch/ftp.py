@@ -9,7 +9,7 @@ import ftplib
 import re
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
@@ -24,6 +24,8 @@ from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     FolderListing,
+    Listed,
+    Listing,
     Place,
     Sink,
     failed,
@@ -42,22 +44,12 @@ BYTES = "latin-1"
 ANSWER = 1000  # lines of one answer
 SECOND_LOOK = 2.0  # seconds until the size is read again, if a server returns no time
 _NO_LOGIN = ("430", "530", "332", "532")
+_UNKNOWN = ("500", "502", "504")
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as end, _told(place), closing(_connection(place, end)) as server:
-        try:
-            server.login(_sent(place.user or "anonymous"), _sent(place.secret))
-        except ftplib.error_perm as error:
-            if str(error).startswith(_NO_LOGIN):
-                text = sentence(
-                    "%(host)s does not accept the user and the password", host=place.address.host
-                )
-                raise rejected(text) from error
-            raise
-        if isinstance(server, ftplib.FTP_TLS):
-            server.prot_p()
+    with _session(place, sink.check) as server:
         path, beside = path_of(place.address, partial(_names, server, sink))
         # A list of names is sent in text mode, in which many servers return no size.
         server.voidcmd("TYPE I")
@@ -73,6 +65,53 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         look_again(name, stamp, _stamp(server, path))
         sink.finish(stamp.size)
     return Fetched(name, settled(stamp, time.time()), beside=beside)
+
+
+def listing(place: Place, check: Callable[[], float]) -> Listing:
+    """See `fetch.listing`."""
+    files: list[Listed] = []
+    names = FolderListing(check)
+
+    def take(line: str) -> None:
+        facts, _, name = _read(line).partition(" ")
+        names.add(name)
+        found = dict(one.lower().split("=", 1) for one in facts.split(";") if "=" in one)
+        if found.get("type", "file") == "file":
+            size = int(found["size"]) if "size" in found else None
+            files.append(Listed(name, FileVersion(modified=_time(found.get("modify")), size=size)))
+
+    with _session(place, check) as server:
+        folder = place.address.path.removeprefix("/")
+        try:
+            server.retrlines(f"MLSD {_sent(folder)}" if folder else "MLSD", take)
+        except ftplib.error_perm as error:
+            if not str(error).startswith(_UNKNOWN):
+                raise
+            text = sentence(
+                "%(host)s does not list the sizes and times of files (MLSD), so its files cannot"
+                " be taken in turn",
+                host=place.address.host,
+            )
+            raise rejected(text) from error
+    return Listing(tuple(files))
+
+
+@contextmanager
+def _session(place: Place, check: Callable[[], float]) -> Iterator[ftplib.FTP]:
+    """Yield a connection with a login."""
+    with in_time(check) as end, _told(place), closing(_connection(place, end)) as server:
+        try:
+            server.login(_sent(place.user or "anonymous"), _sent(place.secret))
+        except ftplib.error_perm as error:
+            if str(error).startswith(_NO_LOGIN):
+                text = sentence(
+                    "%(host)s does not accept the user and the password", host=place.address.host
+                )
+                raise rejected(text) from error
+            raise
+        if isinstance(server, ftplib.FTP_TLS):
+            server.prot_p()
+        yield server
 
 
 class _Plain(ftplib.FTP):
@@ -174,7 +213,7 @@ def _said(error: ftplib.Error) -> str:
 
 
 def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
-    names = FolderListing(sink)
+    names = FolderListing(sink.check)
 
     def take(line: str) -> None:
         names.add(_read(line).rstrip("/").rpartition("/")[2])
@@ -193,7 +232,12 @@ def _modified(server: ftplib.FTP, path: str) -> str:
         answer = server.sendcmd(f"MDTM {_sent(path)}")
     except ftplib.error_perm:
         return ""
-    found = re.match(r"213 (\d{14})(\.\d+)?$", answer.strip(), re.ASCII)
+    return _time(answer.strip().removeprefix("213 "))
+
+
+def _time(text: str | None) -> str:
+    """Return a time of the protocol in seconds since 1970; "" if it is none."""
+    found = re.fullmatch(r"(\d{14})(\.\d+)?", text or "", re.ASCII)
     if not found:
         return ""
     try:
