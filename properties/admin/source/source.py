@@ -163,6 +163,7 @@ class SourceAdmin(ScopedAdmin):
             "badge": badge(NAMES[name], tone),
             "why": why,
             "why_tone": tone,
+            "stopped": row.stopped_pk if name == STOPPED else None,
             "may_insist": row.last_state == "FAILED" and name in (NOT_IMPORTED, STOPPED),
             "facts": [(name, value) for name, value in _facts(row, now) if value],
             "looks": [_look(one) for one in _history(row)],

@@ -49,12 +49,13 @@ def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
     last = Import.objects.filter(source=OuterRef("pk")).order_by("-pk")
     stopped = DeliveredFile.objects.filter(
         source=OuterRef("pk"), state=FileState.STOPPED, gone_at=None
-    )
+    ).order_by("-at", "-pk")  # the one that stopped last comes before the others
     return sources.defer("secret").annotate(
         sender_name=F("sender__name"),
         last_import=Subquery(last.values("pk")[:1]),
         last_state=Subquery(last.values("state")[:1]),
         last_problem=Subquery(last.values("problem")[:1]),
+        stopped_pk=Subquery(stopped.values("pk")[:1]),
         stopped_file=Subquery(stopped.values("name")[:1]),
         stopped_problem=Subquery(stopped.values("problem")[:1]),
     )
