@@ -48,6 +48,7 @@ from properties.models import (
     Batch,
     Change,
     Conflict,
+    DeliveredFile,
     DriftCheck,
     Fetch,
     Import,
@@ -252,6 +253,7 @@ def _feed(workspace: Workspace, mark: str) -> list[models.Model]:
         sender=sender,
         address=f"https://{mark}.test/feed.xml?key={mark}secret",
         host_key="ssh-ed25519 AAAA",
+        delivery="IN_TURN",
         due_at=NOW,
         attempts=3,
     )
@@ -260,6 +262,7 @@ def _feed(workspace: Workspace, mark: str) -> list[models.Model]:
         Fetch.objects.create(
             workspace=workspace, source=source, outcome="REFUSED", beside=[mark], beside_count=1
         ),
+        DeliveredFile.objects.create(source=source, name=mark, state="STOPPED"),
         LastFeed.objects.create(
             workspace=workspace, fed_by=sender.feed_key, digest=mark, imported_at=NOW
         ),

@@ -36,7 +36,7 @@ from orders.models import (
     UserList,
 )
 from properties.drift.findings import DriftVerdict, entry
-from properties.models import Conflict, DriftCheck, Import, Property, Sender, Source
+from properties.models import Conflict, DeliveredFile, DriftCheck, Import, Property, Sender, Source
 from tests.crm_sync.admin_pages import make_received_event, make_workspace
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -147,6 +147,8 @@ def _imports(main: Workspace, now: datetime) -> None:
     Source.objects.create(**source, address="https://1.2", attempts=3, problem="5")
     long_ago = now - 9 * DAY
     Source.objects.create(**source, address="https://1.3", set_at=long_ago, expect_hours=24)
+    stopped = Source.objects.create(**source, address="/1/", delivery="IN_TURN")
+    DeliveredFile.objects.create(source=stopped, name="1", state="STOPPED", problem="5")
 
 
 def _targets(main: Workspace, now: datetime) -> None:

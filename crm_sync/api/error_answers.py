@@ -14,7 +14,13 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError
+from crm_sync.platform.errors import (
+    NotFoundError,
+    OnHold,
+    RejectedError,
+    SyncError,
+    TransientError,
+)
 from crm_sync.platform.problems import explain
 
 log = logging.getLogger(__name__)
@@ -85,6 +91,8 @@ def _of_platform(error: SyncError) -> Refused:
         return Refused(status, "refused_by_platform", text, fields)
     if isinstance(error, OnHold):
         return Refused(409, "on_hold", text)
+    if isinstance(error, NotFoundError):  # to wait and repeat it would not help
+        return Refused(409, "not_on_platform", text)
     pause = error.retry_after if isinstance(error, TransientError) else None
     wait = PAUSE if pause is None else round(pause)
     return Refused(503, "platform_unavailable", text, wait=wait)

@@ -50,6 +50,7 @@ RESTORED = "tests/journeys/test_restored.py"
 ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
 SLOTS = "tests/crm_sync/test_slots.py"
+IN_TURN = "tests/properties/sources/test_in_turn.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 SQLITE3 = "tests/crm_sync/test_sqlite3.py"
 TIES = "tests/orders/test_ties.py"
@@ -1125,10 +1126,42 @@ MUTANTS = (
     Mutant(
         "a feed that is the same as the last one is imported again",
         "properties/sources",
-        "_Look._is_same",
+        "ReplacedLook._is_same",
         "(arrived.digest, A) != B",
         "True",
         (f"{SOURCES}::test_a_file_without_a_date_is_told_by_its_digest",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a file that failed does not stop those behind it",
+        "properties/sources",
+        "KnownFiles.stopped",
+        "row.state == FileState.STOPPED",
+        "False",
+        (
+            f"{IN_TURN}::test_a_full_feed_that_lacks_too_much_stops_the_order_until_a_person_insists",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the next file is fetched while the last one is imported",
+        "properties/sources",
+        "InTurnLook.fetched",
+        "settle(self.row, A)",
+        "False",
+        (f"{IN_TURN}::test_the_first_file_waits_for_a_person_and_those_behind_it_wait_too",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a file that was only written again is imported again",
+        "properties/sources",
+        "KnownFiles.is_same",
+        "row.digest == digest",
+        "False",
+        (
+            f"{IN_TURN}::test_a_file_that_is_replaced_is_imported_again_and_one_that_was_only_touched"
+            "_is_not",
+        ),
         (SQLITE,),
     ),
     Mutant(

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import View
 from properties.models import Source
-from properties.sources.source_look import SOONEST
+from properties.sources.look import SOONEST
 
 
 class FetchSerializer(serializers.Serializer[Any]):

@@ -40,7 +40,16 @@ def the_feed(names: Collection[str]) -> str:
     shown = sorted(name for name in names if not _HIDDEN.search(name))
     if found := [name for name in shown if f"/{name.lower()}".endswith(f"/{IDX}")]:
         return _only(found)
-    return _only([name for name in shown if PurePosixPath(name).suffix.lower() in _FEEDS])
+    return _only([name for name in shown if _may_be_feed(name)])
+
+
+def is_delivery(name: str) -> bool:
+    """Return whether the name of a file is that of a feed, and of no hidden or unfinished file."""
+    return "/" not in name and not _HIDDEN.search(name) and _may_be_feed(name)
+
+
+def _may_be_feed(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in _FEEDS
 
 
 def _only(found: list[str]) -> str:

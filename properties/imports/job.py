@@ -47,7 +47,7 @@ from properties.imports.report import (
     handled,
 )
 from properties.imports.upload import QUEUE
-from properties.models import Fetch, Import
+from properties.models import Fetch, Import, Source
 from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 
@@ -345,6 +345,7 @@ class _Slice:
             if not self.claim.finish_if(ending, state=self.row.state):
                 raise LeaseLost
         _let_mail_go(self.row, now)
+        _let_next_file_go(self.row, now)
         return state
 
     def _fail(self, reason: str) -> State:
@@ -392,6 +393,18 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
         keep=True,
         cause=Cause.IMPORT.of(row.pk),
     )
+
+
+def _let_next_file_go(row: Import, now: datetime) -> None:
+    """Make the source of an import due, if the next file of its folder waited for this import.
+
+    If a worker dies before this, the schedule of the source does it.
+    """
+    if row.source_id is None:
+        return
+    waiting = Source.objects.filter(pk=row.source_id, delivery=Source.Delivery.IN_TURN)
+    if waiting.filter(Q(is_enabled=True) | Q(is_asked=True)).update(due_at=now):
+        doorbell.ring(Source.QUEUE, row.workspace_id)
 
 
 def _let_mail_go(row: Import, now: datetime) -> None:

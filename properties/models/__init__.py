@@ -3,6 +3,7 @@
 from properties.models.batch import Batch, BatchEdit
 from properties.models.change import Change
 from properties.models.conflict import Conflict
+from properties.models.delivered_file import DeliveredFile
 from properties.models.drift import DriftCheck
 from properties.models.import_ import Import
 from properties.models.last_feed import LastFeed
@@ -18,6 +19,7 @@ __all__ = [
     "BatchEdit",
     "Change",
     "Conflict",
+    "DeliveredFile",
     "DriftCheck",
     "Fetch",
     "Import",

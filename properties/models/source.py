@@ -23,8 +23,15 @@ class SignIn(models.TextChoices):
     SIGNED = "SIGNED", _("Signature with the time")
 
 
+class Delivery(models.TextChoices):
+    """How a sender puts its feeds at the address of a source."""
+
+    REPLACED = "REPLACED", _("One file that is replaced")
+    IN_TURN = "IN_TURN", _("Files one after the other, in the order of their names")
+
+
 class Source(DueModel):
-    """A file that is fetched on a schedule; the row is the queue.
+    """A file, or a folder of files, that is fetched on a schedule; the row is the queue.
 
     The holder of the lease writes `etag` to `read_as`, which describe the last fetch, and also the
     times and the problem. A person requests a fetch with `is_asked`. `secret` is a password, a
@@ -32,6 +39,8 @@ class Source(DueModel):
     """
 
     SignIn = SignIn
+    Delivery = Delivery
+    QUEUE = "sources"
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     sender = models.ForeignKey(
@@ -47,6 +56,16 @@ class Source(DueModel):
             "https://…, sftp://…, ftps://…, ftp://…, http://…, or a folder of the server that"
             " SOURCE_FOLDERS names. With a slash at the end it is a folder: the feed in it is"
             " taken."
+        ),
+    )
+    delivery = models.CharField(
+        _("deliveries"),
+        max_length=10,
+        choices=Delivery,
+        default=Delivery.REPLACED,
+        help_text=_(
+            "Files one after the other: the address is a folder, such as sftp://…/out/. Each file"
+            " is imported once."
         ),
     )
     sign_in = models.CharField(
@@ -107,7 +126,9 @@ class Source(DueModel):
     changed_at = models.DateTimeField(null=True, blank=True, editable=False)
     away_since = models.DateTimeField(null=True, blank=True, editable=False)  # once reported
     problem = SentenceField(blank=True, default="", editable=False)
-    # When the address or the sender was last set. The first import after that waits for a person.
+    files_waiting = models.PositiveIntegerField(default=0, editable=False)  # at the last fetch
+    # When the address, the deliveries or the sender were last set. The first import after that
+    # waits for a person.
     set_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -121,6 +142,9 @@ class Source(DueModel):
             ),
             models.CheckConstraint(
                 condition=Q(sign_in__in=SignIn.values), name="source_signs_in_in_a_known_way"
+            ),
+            models.CheckConstraint(
+                condition=Q(delivery__in=Delivery.values), name="source_has_known_deliveries"
             ),
             models.CheckConstraint(
                 condition=Q(is_enabled=False) | Q(due_at__isnull=False),

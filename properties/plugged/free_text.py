@@ -5,11 +5,21 @@ the values of the history and of conflicts, and for the content of feeds and imp
 """
 
 from crm_sync.hooks import FreeText
-from properties.models import Change, Fetch, Import, Property, Recurring, Source, Undo
+from properties.models import (
+    Change,
+    DeliveredFile,
+    Fetch,
+    Import,
+    Property,
+    Recurring,
+    Source,
+    Undo,
+)
 
 FREE_TEXT = (
     FreeText(Property, ("last_answer",)),
     FreeText(Change, ("note",)),
+    FreeText(DeliveredFile, ("problem",)),
     FreeText(Fetch, ("problem",)),
     FreeText(Import, ("problem",)),
     FreeText(Undo, ("problem",)),

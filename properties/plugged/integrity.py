@@ -13,7 +13,8 @@ from crm_sync.models import Workspace, awake, due
 from properties import recurring
 from properties.domain import owners
 from properties.drift.comparison import forgotten
-from properties.models import Conflict, Import, Property, Recurring, Source, Undo
+from properties.models import Conflict, DeliveredFile, Import, Property, Recurring, Source, Undo
+from properties.models.delivered_file import FileState
 from properties.models.import_ import ImportState
 from properties.models.property import ProblemKind, WaitReason, with_rules
 
@@ -34,6 +35,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
         imports(workspace_id, now),
         undos(workspace_id, now),
         sources(workspace_id, now),
+        delivered_files(workspace_id, now),
         recurring_work(workspace_id, now),
     ]
 
@@ -147,6 +149,15 @@ def sources(workspace_id: int, now: datetime) -> CheckGroup:
             never_left(now),
             leased_too_long(now),
         ],
+    )
+
+
+def delivered_files(workspace_id: int, now: datetime) -> CheckGroup:
+    """Check that each file in turn is over, is being imported, or waits."""
+    return CheckGroup(
+        "delivered files",
+        DeliveredFile.objects.filter(source__workspace=workspace_id).only("pk"),
+        {state.label.lower(): Q(state=state) for state in FileState},
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from properties.models.source import SignIn
+from properties.models.source import Delivery, SignIn
 from properties.sources.address import parsed
+from properties.sources.fetch import FOLDERS
 
 _HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 # Headers of the request itself: another value would change its content or its target.
@@ -36,13 +37,21 @@ def sign_in_faults(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "new_secret", gettext("A header takes one line of letters, digits and marks.")
 
 
+def delivery_faults(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield field and message if the address has no folder in which files lie one by one."""
+    if data.get("delivery") != Delivery.IN_TURN or "address" not in data:
+        return
+    if parsed(data["address"]).scheme not in FOLDERS:
+        yield "delivery", gettext("Only SFTP, FTP and a folder of the server know this way.")
+
+
 def with_effects(columns: Mapping[str, Any], *, is_enabled: bool, now: datetime) -> dict[str, Any]:
     """Return the columns that a change writes: what was changed, and what starts anew with it.
 
-    The first import after a change of address or sender waits for a person.
+    The first import after a change of address, sender or delivery waits for a person.
     """
     found = dict(columns)
-    if not {"sender", "address"}.isdisjoint(found):
+    if not {"sender", "address", "delivery"}.isdisjoint(found):
         found |= {"set_at": now, "etag": "", "modified": "", "size": None}
         found |= {"digest": "", "read_as": "", "away_since": None, "host_key": ""}
     if found:

@@ -34,7 +34,16 @@ from orders.models import (
     TargetFile,
     UserList,
 )
-from properties.models import Fetch, Import, Property, Recurring, Sender, Source, Undo
+from properties.models import (
+    DeliveredFile,
+    Fetch,
+    Import,
+    Property,
+    Recurring,
+    Sender,
+    Source,
+    Undo,
+)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TOKEN = uuid.uuid4()
@@ -191,6 +200,17 @@ def test_a_source_that_is_fetched_has_one_schedule_and_is_due(workspace):
     assert "source_signs_in_in_a_known_way" in refused(row, {"sign_in": "SMILE"})
 
 
+def test_a_delivered_file_is_known_once_and_one_at_a_time_is_imported(workspace):
+    sender = Sender.objects.create(workspace=workspace, name="A")
+    source = Source.objects.create(workspace=workspace, sender=sender, **FEED)
+    assert "source_has_known_deliveries" in refused(source, {"delivery": "BY_POST"})
+    DeliveredFile.objects.create(source=source, name="1", state="TAKEN")
+    row = DeliveredFile.objects.create(source=source, name="2", state="DONE")
+    assert "delivered_file_has_a_known_state" in refused(row, {"state": "LOST"})
+    for columns in ({"name": "1"}, {"state": "TAKEN"}):
+        assert "deliver" in refused(row, columns)
+
+
 def test_a_fetch_has_a_known_outcome_and_no_half_lease(workspace):
     sender = Sender.objects.create(workspace=workspace, name="A")
     source = Source.objects.create(workspace=workspace, sender=sender, **FEED)
@@ -276,7 +296,8 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"material_file_has_no_half_lease"}
     tried |= {"stored_file_has_a_name_and_a_digest", "wanted_files_are_stored_or_say_why_not"}
     tried |= {"source_has_no_half_lease", "source_has_one_schedule", "source_on_a_schedule_is_due"}
-    tried |= {"source_signs_in_in_a_known_way"}
+    tried |= {"source_signs_in_in_a_known_way", "source_has_known_deliveries"}
+    tried |= {"delivered_file_has_a_known_state"}
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"subscription_has_a_known_format"}

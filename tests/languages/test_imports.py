@@ -21,7 +21,17 @@ from orders.models import PersonSettings
 from orders.people.language_of_person import languages_of
 from properties.domain.change_selection import ChangeSelection
 from properties.imports.report import NAMES as OUTCOME_NAMES
-from properties.models import Change, DriftCheck, Fetch, Import, Property, Sender, Source, Undo
+from properties.models import (
+    Change,
+    DeliveredFile,
+    DriftCheck,
+    Fetch,
+    Import,
+    Property,
+    Sender,
+    Source,
+    Undo,
+)
 from properties.models.change import Cause
 from properties.models.import_ import ImportState as State
 from properties.sources import source_mail
@@ -135,6 +145,18 @@ def sources(main, sender) -> list[Source]:
         _source(sender, **daily, address="ftp://1.2/3", host_key="ssh-ed25519 AAAA"),
         _source(sender, every_minutes=1, address="/1", sign_in="SIGNED", **came),
     ]
+    in_turn = _source(sender, **came, address="/1/", delivery="IN_TURN", files_waiting=2)
+    for number, state in enumerate(DeliveredFile.State.values):
+        DeliveredFile.objects.create(
+            source=in_turn,
+            name=f"{number}",
+            size=number * 1000,
+            state=state,
+            problem="5",
+            gone_at=now if state == DeliveredFile.State.DONE else None,
+            imported=Import.objects.first(),
+        )
+    made += [in_turn, _source(sender, **came, address="/2/", delivery="IN_TURN")]
     for state in (State.FAILED, State.PREVIEWED):
         row = _source(sender, **came)
         over = {"ended_at": now, "problem": "5"} if state == State.FAILED else {"due_at": now + DAY}

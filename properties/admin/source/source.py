@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
@@ -26,11 +27,20 @@ from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import capitalized
 from crm_sync.translated import number
 from properties.admin.import_.import_page import badge_of
+from properties.admin.source.files_in_turn import files_in_turn
 from properties.admin.source.source_form import SourceForm
-from properties.admin.source.source_state import NAMES, standing, state_badge, with_last_import
-from properties.models import Fetch, Sender, Source
-from properties.models.source import SignIn
+from properties.admin.source.source_state import (
+    NAMES,
+    NOT_IMPORTED,
+    STOPPED,
+    standing,
+    state_badge,
+    with_last_import,
+)
+from properties.models import DeliveredFile, Fetch, Sender, Source
+from properties.models.source import Delivery, SignIn
 from properties.sources.address import parsed, shown
+from properties.sources.delivered_files import skip
 from properties.sources.fetch.sftp import fingerprint
 
 SHOWN = 50  # fetches on the page
@@ -80,7 +90,7 @@ class SourceAdmin(ScopedAdmin):
     search_fields = ("sender__name",)
     search_help_text = _("Sender")
     ordering = ("sender__name", "pk")
-    actions = ("fetch_now", "fetch_all_the_same", "forget_key")
+    actions = ("fetch_now", "fetch_all_the_same", "forget_key", "skip_file")
 
     feed = column(
         _("feed"), lambda row: two_lines(row.sender_name, shown(row.address)), "sender__name"
@@ -111,7 +121,7 @@ class SourceAdmin(ScopedAdmin):
         asks = login.needs_password(request, timezone.now())
         own = [(gettext("Before you save"), {"fields": ("password",)})] if asks else []
         return [
-            (gettext("Where"), {"fields": ("sender", "address")}),
+            (gettext("Where"), {"fields": ("sender", "address", "delivery")}),
             (
                 gettext("Sign in"),
                 {"fields": ("sign_in", "header", "user", "new_secret", "without_secret")},
@@ -138,7 +148,11 @@ class SourceAdmin(ScopedAdmin):
         elif columns:
             if "sender" in columns:
                 columns["workspace_id"] = obj.sender.workspace_id
-            Source.objects.filter(pk=obj.pk).update(**columns)
+            is_moved = columns.get("workspace_id", obj.workspace_id) != obj.workspace_id
+            with transaction.atomic():
+                if is_moved or "address" in columns:  # other files, or all anew
+                    DeliveredFile.objects.filter(source=obj).delete()
+                Source.objects.filter(pk=obj.pk).update(**columns)
 
     # --- the page ---
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
@@ -149,12 +163,19 @@ class SourceAdmin(ScopedAdmin):
             "badge": badge(NAMES[name], tone),
             "why": why,
             "why_tone": tone,
-            "may_insist": row.last_state == "FAILED",
+            "stopped": row.stopped_pk if name == STOPPED else None,
+            "may_insist": row.last_state == "FAILED" and name in (NOT_IMPORTED, STOPPED),
             "facts": [(name, value) for name, value in _facts(row, now) if value],
             "looks": [_look(one) for one in _history(row)],
+            "files": files_in_turn(row) if row.delivery == Delivery.IN_TURN else None,
         }
 
     # --- what a person does ---
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer to skip a file only on the page, where the form names the file."""
+        found: dict[str, Any] = super().get_actions(request)
+        return {n: one for n, one in found.items() if n != "skip_file" or "file" in request.POST}
+
     @action(description=_("Fetch now"), permissions=["act"])
     def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Let a worker fetch at once, even if nothing has changed (POST only)."""
@@ -171,6 +192,22 @@ class SourceAdmin(ScopedAdmin):
         """Forget the key of an SFTP server and accept its next one (POST only)."""
         text = sentence("The key of the server was forgotten.")
         return self._ask(request, queryset, text, is_asked=True, host_key="")
+
+    @action(description=_("Skip this file"), permissions=["act"])
+    def skip_file(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Let a source go on behind the file that the form names (POST only)."""
+        rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
+        key = request.POST.get("file", "")
+        files = DeliveredFile.objects.filter(source__in=rows, pk=key if key.isdecimal() else None)
+        names = list(files.values_list("name", flat=True))
+        if skip(files, timezone.now()):
+            text = sentence("The file %(name)s was skipped.", name=names[0])
+            self.note(request, rows.defer("secret"), text)
+            messages.success(request, text)
+        else:
+            messages.warning(request, gettext("Nothing was skipped: the file has changed since."))
+        only = rows.only("pk").first()
+        return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
 
     def _ask(
         self, request: HttpRequest, queryset: QuerySet[Any], text: Sentence, **columns: Any
@@ -208,6 +245,8 @@ def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
             pgettext("secret", "Stored") if row.has_secret else pgettext("secret", "None"),
         ),
         (gettext("Key of the server"), fingerprint(row.host_key) if row.host_key else ""),
+        (gettext("Deliveries"), row.get_delivery_display()),
+        (gettext("Files that wait"), number(row.files_waiting) if row.files_waiting else ""),
         (gettext("Schedule"), schedule_of(row)),
         (gettext("Next fetch"), exact_moment(row.due_at, now) if row.due_at else ""),
         (gettext("Last fetch"), exact_moment(row.fetched_at, now)),

@@ -22,7 +22,7 @@ from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from properties.models import Sender, Source
 from properties.sources.address import parsed
-from properties.sources.source_rules import sign_in_faults, with_effects
+from properties.sources.source_rules import delivery_faults, sign_in_faults, with_effects
 
 
 class Hidden(forms.CharField):
@@ -65,7 +65,16 @@ class SourceForm(ModelForm):
     class Meta:
         model = Source
         fields = (
-            *("sender", "address", "sign_in", "header", "user", "new_secret", "without_secret"),
+            *(
+                "sender",
+                "address",
+                "delivery",
+                "sign_in",
+                "header",
+                "user",
+                "new_secret",
+                "without_secret",
+            ),
             *("is_enabled", "every_minutes", "daily_at", "expect_hours", "mail_to"),
         )
         field_classes = {"every_minutes": WholeNumber, "expect_hours": WholeNumber}
@@ -110,7 +119,7 @@ class SourceForm(ModelForm):
         The person's own password is checked last: a person who edits a source controls its secret.
         """
         data = super().clean() or {}
-        for name, text in sign_in_faults(data):
+        for name, text in (*sign_in_faults(data), *delivery_faults(data)):
             self.add_error(name, text)
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
             text = gettext("Either every so many minutes, or once a day: fill in one.")

@@ -16,14 +16,19 @@ from crm_sync.models import AlarmKind
 from crm_sync.security.access import within
 from crm_sync.sentence import Sentence, said
 from crm_sync.translated import Text
-from properties.models import Import, Source
+from properties.models import DeliveredFile, Import, Source
+from properties.models.delivered_file import FileState
 from properties.models.import_ import ImportState
+from properties.models.source import Delivery
 from properties.sources import source_times
+from properties.sources.in_turn_look import stops
 
+STOPPED = "Stopped by a file"
 FAILS, NOT_IMPORTED = "Does not come", "Not imported"
 WAITS, AWAY = "Waits for a person", "Stays away"
 OFF, NEW, AGAIN, GOOD = "Off", "Not fetched yet", "Tried again", "In order"
 NAMES: dict[str, Text] = {
+    STOPPED: _("Stopped by a file"),
     FAILS: _("Does not come"),
     NOT_IMPORTED: _("Not imported"),
     WAITS: _("Waits for a person"),
@@ -34,6 +39,7 @@ NAMES: dict[str, Text] = {
     GOOD: _("In order"),
 }
 REMEDIES: dict[str, Text] = {
+    STOPPED: _("Ask the sender for a new file of the same name, or skip this file"),
     FAILS: _("Correct the address or the password, or ask the sender"),
     NOT_IMPORTED: _("Ask the sender; if nothing is wrong with it, fetch and take it all the same"),
     AWAY: _("Ask the sender, or expect it later"),
@@ -44,11 +50,17 @@ Standing = tuple[str, str, str]  # key of NAMES, tone and reason
 def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
     """Load each source with its last import, and never with a secret (S5)."""
     last = Import.objects.filter(source=OuterRef("pk")).order_by("-pk")
+    stopped = DeliveredFile.objects.filter(
+        source=OuterRef("pk"), state=FileState.STOPPED, gone_at=None
+    ).order_by("-at", "-pk")  # the one that stopped last comes before the others
     return sources.defer("secret").annotate(
         sender_name=F("sender__name"),
         last_import=Subquery(last.values("pk")[:1]),
         last_state=Subquery(last.values("state")[:1]),
         last_problem=Subquery(last.values("problem")[:1]),
+        stopped_pk=Subquery(stopped.values("pk")[:1]),
+        stopped_file=Subquery(stopped.values("name")[:1]),
+        stopped_problem=Subquery(stopped.values("problem")[:1]),
     )
 
 
@@ -56,9 +68,15 @@ def standing(row: Any, now: datetime) -> Standing:
     """Return the state of a source that was loaded with its last import."""
     is_away = source_times.is_away(row, now)
     first = gettext("The first feed: look at it, and import it")
+    in_turn = row.delivery == Delivery.IN_TURN
+    why = stops(row.stopped_file, row.stopped_problem) if row.stopped_file else ""
     found: list[tuple[bool, Standing]] = [
+        (in_turn and bool(row.stopped_file), (STOPPED, "danger", why)),
         (row.attempts >= source_times.TRIES, (FAILS, "danger", row.problem)),
-        (row.last_state == ImportState.FAILED, (NOT_IMPORTED, "danger", row.last_problem)),
+        (
+            not in_turn and row.last_state == ImportState.FAILED,
+            (NOT_IMPORTED, "danger", row.last_problem),
+        ),
         (row.last_state == ImportState.PREVIEWED, (WAITS, "warning", first)),
         (is_away, (AWAY, "warning", source_times.away_text(row, now) if is_away else "")),
         (not row.is_enabled, (OFF, "muted", "")),

@@ -1,7 +1,8 @@
 """Tables from the element names of OpenImmo to the platform's names, for the reader and the writer.
 
 A path leads from the object to an element (`geo.ort`) or an attribute (`geo.land.@iso_land`). The
-names are those that open-source programs use. The tables have only the elements that we read.
+names are those that open-source programs use: facts of the format. The tables have only the
+elements that we read, and are not its schema.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Convert one object of OpenImmo to the platform's names, or refuse it with the reasons.
 
-The tables of `vocabulary` move values from the object to the document. The values that remain in
-the object have no field in the property model.
+The tables of `openimmo_names` move values from the object to the document. The values that remain
+in the object have no field in the property model.
 """
 
 import json

@@ -10,9 +10,10 @@ transfer    the parts that all of them share
 from collections.abc import Callable, Mapping
 
 from properties.sources.fetch import folder, ftp, sftp, web_server
-from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Sink
+from properties.sources.fetch.transfer import Fetched, FileVersion, Listing, Place, Sink
 
 Fetcher = Callable[[Place, FileVersion, Sink], Fetched | None]
+Lister = Callable[[Place, Callable[[], float]], Listing]
 
 _FETCHERS: Mapping[str, Fetcher] = {
     "http": web_server.fetch,
@@ -22,6 +23,13 @@ _FETCHERS: Mapping[str, Fetcher] = {
     "sftp": sftp.fetch,
     "file": folder.fetch,
 }
+_LISTERS: Mapping[str, Lister] = {
+    "ftp": ftp.listing,
+    "ftps": ftp.listing,
+    "sftp": sftp.listing,
+    "file": folder.listing,
+}
+FOLDERS = frozenset(_LISTERS)  # the schemes that have folders
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
@@ -35,3 +43,16 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         TransientError: the next try may succeed.
     """
     return _FETCHERS[place.address.scheme](place, known, sink)
+
+
+def listing(place: Place, check: Callable[[], float]) -> Listing:
+    """Return the files in the folder of a place, whose scheme is one of FOLDERS.
+
+    Args:
+        check: see `Sink`.
+
+    Raises:
+        RejectedError: a person must change something first.
+        TransientError: the next try may succeed.
+    """
+    return _LISTERS[place.address.scheme](place, check)

@@ -5,8 +5,8 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import BinaryIO, TypeAlias
@@ -15,6 +15,8 @@ from crm_sync.sentence import sentence
 from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
+    Listed,
+    Listing,
     Place,
     Sink,
     failed,
@@ -22,6 +24,7 @@ from properties.sources.fetch.transfer import (
     look_again,
     rejected,
     settled,
+    shown,
     wait_for_upload,
 )
 
@@ -31,26 +34,43 @@ AHEAD = 4  # blocks that the thread reads ahead
 INTERVAL = 0.5  # seconds between two checks whether the fetch must end
 NO_FILE = sentence("it is no file of bytes, but a pipe, a socket, a device or a link")
 
-Piece: TypeAlias = bytes | Fetched | Exception | None  # only the last piece is not bytes
+Piece: TypeAlias = bytes | Fetched | Listing | Exception | None  # only the last piece is not bytes
 _reading: dict[str, threading.Thread] = {}  # by path: no second thread for a path that hangs
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
-    """See `fetch.fetch`.
+    """See `fetch.fetch`."""
+    found = _read(place, _pieces(place, known, sink), sink.check, sink.write)
+    return found if isinstance(found, Fetched) else None
 
-    The file is read in a thread that can be abandoned: a network file system may hang for ever, and
+
+def listing(place: Place, check: Callable[[], float]) -> Listing:
+    """See `fetch.listing`."""
+    found = _read(place, _files(place), check, lambda piece: None)
+    return found if isinstance(found, Listing) else Listing(())
+
+
+def _read(
+    place: Place,
+    found: Iterator[Piece],
+    check: Callable[[], float],
+    write: Callable[[bytes], object],
+) -> Piece:
+    """Write all pieces that are bytes, and return the last piece.
+
+    They are read in a thread that can be abandoned: a network file system may hang for ever, and
     no signal can interrupt the wait.
     """
     if (before := _reading.get(place.address.path)) and before.is_alive():
         raise failed(sentence("the folder does not answer: an earlier attempt still waits for it"))
     pieces: Queue[Piece] = Queue(AHEAD)
     left = threading.Event()
-    reader = threading.Thread(target=_put, args=(place, known, sink, pieces, left), daemon=True)
+    reader = threading.Thread(target=_put, args=(found, pieces, left), daemon=True)
     _reading[place.address.path] = reader
     reader.start()
     try:
         while True:
-            seconds = sink.check()
+            seconds = check()
             with suppress(Empty):
                 piece = pieces.get(timeout=min(seconds, INTERVAL))
                 if isinstance(piece, Exception):
@@ -58,20 +78,15 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
                 if not isinstance(piece, bytes):
                     reader.join(INTERVAL)  # so the next fetch does not find it alive
                     return piece
-                sink.write(piece)
+                write(piece)
     finally:
         left.set()
+        if not reader.is_alive():
+            _reading.pop(place.address.path, None)
 
 
-def _put(
-    place: Place,
-    known: FileVersion,
-    sink: Sink,
-    pieces: Queue[Piece],
-    left: threading.Event,
-) -> None:
-    """Read the file and queue its pieces, until it ends or the fetch is over."""
-    found = _pieces(place, known, sink)
+def _put(found: Iterator[Piece], pieces: Queue[Piece], left: threading.Event) -> None:
+    """Queue the pieces, until they end or the fetch is over."""
     while not left.is_set():
         piece: Piece
         try:
@@ -86,9 +101,9 @@ def _put(
             return
 
 
-def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fetched | None]:
+def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[Piece]:
     """Yield the bytes of the file, then its description; only None if it is unchanged."""
-    try:
+    with _told():
         path, beside = _file(_allowed(place))
         with _opened(path) as file:
             stamp = _stamp(os.fstat(file.fileno()))
@@ -96,16 +111,35 @@ def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fe
                 yield None
                 return
             sink.expect(stamp.size)
-            wait_for_upload(path.name, float(stamp.modified), time.time())
+            wait_for_upload(shown(path.name), float(stamp.modified), time.time())
             while block := file.read(BLOCK):
                 yield block
-        look_again(path.name, stamp, _stamp(path.stat()))
+        look_again(shown(path.name), stamp, _stamp(path.stat()))
+    yield Fetched(path.name, settled(stamp, time.time()), beside=beside)
+
+
+def _files(place: Place) -> Iterator[Piece]:
+    """Yield the regular files in a folder, without links."""
+    found: list[Listed] = []
+    with _told(), os.scandir(_allowed(place)) as entries:
+        for number, one in enumerate(entries):
+            if number >= MOST:
+                raise rejected(sentence("the folder holds more than %(most)s files", most=MOST))
+            with suppress(FileNotFoundError):  # removed while the folder was read
+                if one.is_file(follow_symlinks=False):
+                    found.append(Listed(one.name, _stamp(one.stat(follow_symlinks=False))))
+    yield Listing(tuple(found))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError as error:
         raise rejected(sentence("there is no such file or folder")) from error
     except OSError as error:
         text = sentence("the file cannot be read: %(reason)s", reason=str(error.strerror))
         raise failed(text) from error
-    yield Fetched(path.name, settled(stamp, time.time()), beside=beside)
 
 
 def _opened(path: Path) -> BinaryIO:

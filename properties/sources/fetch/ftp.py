@@ -9,7 +9,7 @@ import ftplib
 import re
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
@@ -24,6 +24,8 @@ from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     FolderListing,
+    Listed,
+    Listing,
     Place,
     Sink,
     failed,
@@ -42,11 +44,12 @@ BYTES = "latin-1"
 ANSWER = 1000  # lines of one answer
 SECOND_LOOK = 2.0  # seconds until the size is read again, if a server returns no time
 _NO_LOGIN = ("430", "530", "332", "532")
+_UNKNOWN = ("500", "502", "504")
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as end, connected(place, end) as server:
+    with in_time(sink.check) as end, connected(place, end) as server:
         path, beside = path_of(place.address, partial(_names, server, sink))
         # A list of names is sent in text mode, in which many servers return no size.
         server.voidcmd("TYPE I")
@@ -62,6 +65,35 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         look_again(name, stamp, _stamp(server, path))
         sink.finish(stamp.size)
     return Fetched(name, settled(stamp, time.time()), beside=beside)
+
+
+def listing(place: Place, check: Callable[[], float]) -> Listing:
+    """See `fetch.listing`."""
+    files: list[Listed] = []
+    names = FolderListing(check)
+
+    def take(line: str) -> None:
+        facts, _, name = _read(line).partition(" ")
+        names.add(name)
+        found = dict(one.lower().split("=", 1) for one in facts.split(";") if "=" in one)
+        if found.get("type", "file") == "file":
+            size = int(found["size"]) if "size" in found else None
+            files.append(Listed(name, FileVersion(modified=_time(found.get("modify")), size=size)))
+
+    with in_time(check) as end, connected(place, end) as server:
+        folder = place.address.path.removeprefix("/")
+        try:
+            server.retrlines(f"MLSD {sent(folder)}" if folder else "MLSD", take)
+        except ftplib.error_perm as error:
+            if not str(error).startswith(_UNKNOWN):
+                raise
+            text = sentence(
+                "%(host)s does not list the sizes and times of files (MLSD), so its files cannot"
+                " be taken in turn",
+                host=place.address.host,
+            )
+            raise rejected(text) from error
+    return Listing(tuple(files))
 
 
 @contextmanager
@@ -190,7 +222,7 @@ def said(error: ftplib.Error) -> str:
 
 
 def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
-    names = FolderListing(sink)
+    names = FolderListing(sink.check)
 
     def take(line: str) -> None:
         names.add(_read(line).rstrip("/").rpartition("/")[2])
@@ -209,7 +241,12 @@ def _modified(server: ftplib.FTP, path: str) -> str:
         answer = server.sendcmd(f"MDTM {sent(path)}")
     except ftplib.error_perm:
         return ""
-    found = re.match(r"213 (\d{14})(\.\d+)?$", answer.strip(), re.ASCII)
+    return _time(answer.strip().removeprefix("213 "))
+
+
+def _time(text: str | None) -> str:
+    """Return a time of the protocol in seconds since 1970; "" if it is none."""
+    found = re.fullmatch(r"(\d{14})(\.\d+)?", text or "", re.ASCII)
     if not found:
         return ""
     try:

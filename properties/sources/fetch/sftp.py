@@ -6,7 +6,7 @@ import io
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import IO, cast
@@ -21,6 +21,8 @@ from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     FolderListing,
+    Listed,
+    Listing,
     Place,
     Sink,
     failed,
@@ -39,7 +41,7 @@ _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as end, connected(place, end) as (client, host_key):
+    with in_time(sink.check) as end, connected(place, end) as (client, host_key):
         path, beside = path_of(place.address, partial(_names, client, sink))
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
@@ -54,6 +56,19 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         look_again(name, stamp, _stamp(client.stat(path)))
         sink.finish(stamp.size)
     return Fetched(name, settled(stamp, time.time()), host_key, beside)
+
+
+def listing(place: Place, check: Callable[[], float]) -> Listing:
+    """See `fetch.listing`."""
+    files: list[Listed] = []
+    names = FolderListing(check)
+    with in_time(check) as end, connected(place, end) as (client, host_key):
+        folder = place.address.path.removeprefix("/")
+        for one in client.listdir_iter(folder or ".", read_aheads=1):
+            names.add(one.filename)
+            if one.st_mode is None or stat.S_ISREG(one.st_mode):
+                files.append(Listed(one.filename, _stamp(one)))
+    return Listing(tuple(files), host_key)
 
 
 @contextmanager
@@ -150,7 +165,7 @@ def _stamp(found: paramiko.SFTPAttributes) -> FileVersion:
 
 
 def _names(client: paramiko.SFTPClient, sink: Sink, folder: str) -> list[str]:
-    names = FolderListing(sink)
+    names = FolderListing(sink.check)
     # One request at a time: the answers to several may arrive in another order.
     for one in client.listdir_iter(folder or ".", read_aheads=1):
         names.add(one.filename)

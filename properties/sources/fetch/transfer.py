@@ -90,6 +90,26 @@ class Fetched:
     beside: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A file in a folder; in its name lone surrogates represent bytes that are not UTF-8."""
+
+    name: str
+    stamp: FileVersion
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files in a folder, without those in folders below it.
+
+    Attributes:
+        host_key: the key of the SFTP server.
+    """
+
+    files: tuple[Listed, ...]
+    host_key: str = ""
+
+
 class Sink:
     """The target of a fetched file.
 
@@ -139,10 +159,11 @@ class Sink:
             raise failed(text)
 
 
-def wait_for_upload(name: str, modified: float, now: float) -> None:
+def wait_for_upload(name: str, modified: float, now: float, quiet: float = UPLOADING) -> None:
     """Postpone a file that was changed a moment ago.
 
     Args:
+        quiet: the seconds for which a file must be unchanged.
         modified: in seconds since 1970, by the clock of the server.
         now: in seconds since 1970, by the same clock if it is known. With another clock, a time
             that is a little ahead also counts as recent.
@@ -151,7 +172,7 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
         StillUploaded: the file was changed a moment ago.
     """
     age = now - modified
-    if 0 <= age < UPLOADING:
+    if 0 <= age < quiet:
         raise StillUploaded(
             counted_sentence(
                 "the file %(name)s was changed %(count)s second ago: it may still be uploaded, so"
@@ -218,13 +239,16 @@ def not_connected(host: str, reason: str) -> TransientError:
 
 
 @contextmanager
-def in_time(sink: Sink) -> Iterator[float]:
+def in_time(check: Callable[[], float]) -> Iterator[float]:
     """Yield the time at which the fetch must end, on the monotonic clock (I13).
+
+    Args:
+        check: see `Sink`.
 
     Raises:
         TransientError: the time has passed. It replaces the error that resulted from that.
     """
-    end = time.monotonic() + sink.check()
+    end = time.monotonic() + check()
     try:
         yield end
     except SyncError as error:
@@ -236,9 +260,9 @@ def in_time(sink: Sink) -> Iterator[float]:
 class FolderListing:
     """The names in a folder, added one by one, because a server's list may have no end."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, check: Callable[[], float]) -> None:
         self.found: list[str] = []
-        self._sink = sink
+        self._check = check
         self._size = 0
 
     def add(self, name: str) -> None:
@@ -247,7 +271,7 @@ class FolderListing:
         Raises:
             RejectedError: there are too many names.
         """
-        self._sink.check()
+        self._check()
         self.found.append(name)
         self._size += len(name)
         if len(self.found) > MOST or self._size > LONGEST:

@@ -39,13 +39,22 @@ def outcome() -> str:
     return ChangeRequest.objects.get().outcome
 
 
-@pytest.mark.parametrize("status", ["401 No", "403 No", "404 No", "429 Too Many Requests"])
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("401 No", (503, "platform_unavailable")),
+        ("403 No", (503, "platform_unavailable")),
+        ("404 No", (409, "not_on_platform")),
+        ("410 No", (409, "not_on_platform")),
+        ("429 Too Many Requests", (503, "platform_unavailable")),
+    ],
+)
 def test_what_was_not_done_is_sent_again_with_its_key_and_then_never_more(
-    repeat, box, wire, status
+    repeat, box, wire, status, told
 ):
     wire.answers["/cancel"] = (status, b"{}")
     for _ in range(2):
-        assert error(repeat())[:2] == (503, "platform_unavailable")
+        assert error(repeat())[:2] == told
         assert outcome() == "NOT_DONE"
     del wire.answers["/cancel"]
     for _ in range(2):

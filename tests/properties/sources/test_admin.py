@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crm_sync.models import Workspace
 from properties.admin.source.source_state import attention
-from properties.models import Fetch, Import, Sender, Source
+from properties.models import DeliveredFile, Fetch, Import, Sender, Source
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
 
 LIST = reverse("admin:properties_source_changelist")
@@ -54,6 +54,7 @@ def typed(agency: Sender, **more) -> dict[str, object]:
     return {
         "sender": agency.pk,
         "address": "sftp://feeds.test/out.zip",
+        "delivery": "REPLACED",
         "sign_in": "PASSWORD",
         "user": "agency",
         "new_secret": "",
@@ -232,6 +233,83 @@ def test_a_list_of_many_costs_as_many_queries_as_one_of_few(agency, row):
             due_at=timezone.now(),
         )
     assert queries_of(client, LIST) == few
+
+
+# --- files in turn ---
+@pytest.fixture
+def in_turn(row) -> Source:
+    Source.objects.update(
+        address="sftp://feeds.test/out/", delivery="IN_TURN", files_waiting=2, attempts=3
+    )
+    return Source.objects.get()
+
+
+def file_of(row: Source, name: str = "2.zip", state: str = "STOPPED", **columns) -> DeliveredFile:
+    return DeliveredFile.objects.create(source=row, name=name, state=state, **columns)
+
+
+def skipped(client: Client, row: Source, file: object) -> str:
+    data = {"action": "skip_file", "_selected_action": [row.pk], "file": str(file)}
+    return client.post(LIST, data, follow=True).content.decode()
+
+
+def test_a_file_that_stops_the_order_is_named_with_its_reason_and_skipped_by_one_press(in_turn):
+    file_of(in_turn, "1.zip", "DONE")
+    file = file_of(in_turn, problem="the ZIP is damaged: pack the feed again")
+    client = client_of(*MANAGES)
+    page = text_of(client, page_of(in_turn))
+    why = "the file 2.zip stops the order: the ZIP is damaged: pack the feed again"
+    assert (why in page, "Stopped by a file" in text_of(client, LIST)) == (True, True)
+    assert (page.count("Skip this file"), page.count(f'name="file" value="{file.pk}"')) == (2, 2)
+    (line,) = attention(User.objects.get(), timezone.now())
+    assert line.badge == '<span class="cs-badge cs-danger">Stopped by a file</span>'
+    assert "The file 2.zip was skipped." in skipped(client, in_turn, file.pk)
+    found = Source.objects.get()
+    assert (found.attempts, found.problem, found.due_at <= timezone.now()) == (0, "", True)
+    assert DeliveredFile.objects.get(pk=file.pk).state == "SKIPPED"
+    assert LogEntry.objects.count() == 1
+    assert "Stopped by a file" not in text_of(client, page_of(in_turn))
+
+
+@pytest.mark.rule("S17")
+def test_only_the_file_that_a_person_saw_is_skipped_and_only_by_who_may(in_turn, agency):
+    file = file_of(in_turn)
+    other = Source.objects.create(
+        workspace=agency.workspace, sender=agency, address="/a/", due_at=timezone.now()
+    )
+    elsewhere = file_of(other, "9.zip")
+    client = client_of(*MANAGES)
+    for key in (elsewhere.pk, file.pk + 1000, "x", ""):
+        assert "Nothing was skipped" in skipped(client, in_turn, key)
+    DeliveredFile.objects.filter(pk=file.pk).update(state="TAKEN")
+    assert "Nothing was skipped" in skipped(client, in_turn, file.pk)
+    DeliveredFile.objects.filter(pk=file.pk).update(state="STOPPED")
+    skipped(client_of(*SEES), in_turn, file.pk)
+    states = DeliveredFile.objects.order_by("name").values_list("state", flat=True)
+    assert list(states) == ["STOPPED", "STOPPED"]
+    assert "Skip this file" not in text_of(client_of(*SEES), page_of(in_turn))
+
+
+def test_a_web_server_delivers_no_files_in_turn(agency):
+    web = typed(agency, address="https://feeds.test/out/", delivery="IN_TURN")
+    page = client_of(*MANAGES).post(ADD, web).content.decode()
+    assert "Only SFTP, FTP and a folder of the server know this way." in page
+    assert not Source.objects.exists()
+
+
+def test_the_files_are_forgotten_if_the_address_changes_and_else_remembered(in_turn, agency):
+    file_of(in_turn, state="DONE")
+    client = client_of(*MANAGES)
+    same = typed(agency, address="sftp://feeds.test/out/", delivery="IN_TURN", new_secret=WORD)
+    client.post(page_of(in_turn), same | {"every_minutes": "7"})
+    other = Sender.objects.create(workspace=agency.workspace, name="Other")
+    client.post(page_of(in_turn), same | {"sender": other.pk})
+    assert (Source.objects.get().sender, DeliveredFile.objects.count()) == (other, 1)
+    client.post(page_of(in_turn), same | {"address": "sftp://feeds.test/in/"})
+    assert (Source.objects.get().address, DeliveredFile.objects.count()) == (
+        "sftp://feeds.test/in/",
+        0,
+    )
 
 
 # --- what waits for a person ---

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import Workspace
-from crm_sync.work import leases, turn
+from crm_sync.work import leases, queues, turn
 from properties.imports import upload
 from properties.models import Fetch, Import, Property, Sender, Source
 from properties.sources import source_look
@@ -319,11 +319,11 @@ def test_a_server_that_goes_on_without_an_end_is_left_and_the_history_says_so(ag
 
 def test_a_worker_that_ends_gives_the_source_back_as_it_was(agency, folder, clock):
     row = source(agency, str(folder / "out.zip"))
-    source_look.queues.ending.set()
+    queues.ending.set()
     try:
         assert turn.take(hooks.queue("sources"), agency.workspace_id, seconds=20.0).counts == {}
     finally:
-        source_look.queues.ending.clear()
+        queues.ending.clear()
     assert (fresh(row).due_at, fresh(row).lease_token, history(row)) == (NOON, None, [])
 
 
@@ -483,7 +483,7 @@ def test_a_mail_that_does_not_go_is_tried_again(agency, folder, clock, settings)
 
 
 def test_the_history_keeps_the_last_looks_of_each_kind(agency, folder, clock, monkeypatch):
-    monkeypatch.setattr("properties.sources.source_look.LOOKS", 3)
+    monkeypatch.setattr("properties.sources.look.LOOKS", 3)
     row = source(agency, str(folder / "nothing.zip"))
     look(row, clock)
     put(folder / "nothing.zip", b"IDX3.01#")
