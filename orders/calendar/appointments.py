@@ -28,7 +28,7 @@ class Appointment:
         set_at: since when it has this time, by the platform's clock if known, else by ours.
         photographer: id, name, email and phone, as received.
         address: the address of the property, as in its document.
-        sequence: grows with each new time and status (RFC 5545 §3.8.7.4).
+        sequence: grows with each new time and status (SEQUENCE of RFC 5545).
     """
 
     key: int

@@ -70,7 +70,7 @@ def written(
     mail = message(subject_of(numbers), body, [to])
     for name, method, text in invitation.files:
         part = MIMEText(text, "calendar", "utf-8")
-        part.set_param("method", method)  # RFC 6047 §2.4
+        part.set_param("method", method)  # RFC 6047
         part.add_header("Content-Disposition", "attachment", filename=name)
         mail.attach(part)
     return mail

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.inbox import store
-from crm_sync.models import ProviderAccount, ReceivedEvent, Workspace, call_log
+from crm_sync.models import Alarm, ProviderAccount, ReceivedEvent, Workspace, call_log
 from crm_sync.models.hold import pause, resume
 from crm_sync.outgoing import sequence
 from crm_sync.platform import transport
@@ -22,9 +22,9 @@ from crm_sync.security import second_factor
 from crm_sync.tasks import publish
 from crm_sync.webhook.sample_events import sample
 from crm_sync.work import heartbeat
-from orders.calendar import feed
+from orders.calendar import feed, reminders
 from orders.materials import file_requests
-from orders.models import Material, Order, Target, TargetFile
+from orders.models import Assignment, Material, Order, Reminder, Target, TargetFile
 from orders.models.news import News
 from orders.people.preferences import choose
 from orders.placing import changes, selection
@@ -177,3 +177,7 @@ def _left_over(workspace: Workspace, agent: User) -> None:
     made = Target.objects.create(workspace=workspace, due_at=now(), **target)
     columns = {"material": Material.objects.earliest("pk"), "problem": "no right"}
     TargetFile.objects.create(workspace=workspace, target=made, **columns)
+    known = {"workspace": workspace, "kind": "source_away", "key": "0", "page": "/admin/"}
+    Alarm.objects.create(**known, began_at=now(), told_at=now())
+    reminders.choose(agent, hour=7, now=now())
+    Reminder.objects.create(person=agent, assignment=Assignment.objects.all()[0], at=now())
