@@ -35,7 +35,16 @@ from properties.domain.change_selection import ChangeSelection
 from properties.domain.conflicts import decide, of_side
 from properties.domain.editing import create, edit
 from properties.forms.set_form import wanted
-from properties.models import Batch, Change, Conflict, Import, Property, Sender, Source
+from properties.models import (
+    Batch,
+    Change,
+    Conflict,
+    DeliveredFile,
+    Import,
+    Property,
+    Sender,
+    Source,
+)
 from properties.push import batches
 from sandbox.app import Sandbox
 from tests import placing
@@ -129,6 +138,8 @@ def _feeds(workspace: Workspace, drain: Callable[[], object], folder: Path, boss
         due_at=now(),
     )
     drain()
+    files = Source.objects.get()
+    DeliveredFile.objects.create(source=files, name="0001.xml", state="SKIPPED")
     chosen = {"action": "release", "_selected_action": Import.objects.get().pk}
     assert boss.post(reverse("admin:properties_import_changelist"), chosen).status_code == 302
     drain()
