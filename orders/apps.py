@@ -30,6 +30,7 @@ class OrdersConfig(AppConfig):
         from orders.placing import confirmation  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
         from orders.plugged import (  # noqa: PLC0415
+            configuration,
             doctor,
             event_handlers,
             free_text,
@@ -43,6 +44,7 @@ class OrdersConfig(AppConfig):
             AppHooks(
                 app=self.label,
                 queues=order_queues.ALL,
+                configuration=configuration.SECTIONS,
                 message_kinds=[status_messages.STATUS, material_messages.READY],
                 expired=[retention.expired],
                 mail_languages=[language_of_person.languages_of],

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from crm_sync import hooks
 from crm_sync.configured import (
     ConfiguredItem,
@@ -19,7 +21,7 @@ from crm_sync.configured import (
     item,
 )
 from crm_sync.models import Subscription
-from crm_sync.outgoing import outbox, signature
+from crm_sync.outgoing import chat, outbox, signature
 from crm_sync.outgoing.sending import fault
 
 LEAST_BYTES, MOST_BYTES = 24, 64  # of a secret, by Standard Webhooks
@@ -28,8 +30,11 @@ ITEMS = (
     ConfiguredItem("kinds", ItemKind.TEXTS),
     ConfiguredItem("enabled", ItemKind.YES_NO, default=True),
     ConfiguredItem("secret", ItemKind.SECRET, ""),
+    item(Subscription, "format"),
+    item(Subscription, "template"),
+    item(Subscription, "language"),
 )
-COLUMNS = {"address": "address", "kinds": "kinds", "enabled": "is_enabled", "secret": "secret"}
+COLUMNS = {one.name: one.name for one in ITEMS} | {"enabled": "is_enabled"}
 
 
 def rows(workspace_id: int) -> Iterator[tuple[int, Values]]:
@@ -41,7 +46,8 @@ def rows(workspace_id: int) -> Iterator[tuple[int, Values]]:
 
 def faults(values: Values, _: Values, __: Known) -> Faults:
     """Yield what a subscription cannot have."""
-    yield from column_faults(Subscription, {"address": values["address"]})
+    texts = {name: values[name] for name in ("address", "format", "template", "language")}
+    yield from column_faults(Subscription, texts)
     if found := fault(values["address"]):
         yield "address", str(found)
     known = [one.name for one in hooks.plugged().message_kinds]
@@ -49,6 +55,13 @@ def faults(values: Values, _: Values, __: Known) -> Faults:
     if strange or not values["kinds"]:
         beginning = f"holds {strange[0]!r}; " if strange else ""
         yield "kinds", f"{beginning}expected some of {', '.join(known)}"
+    try:
+        chat.parsed(values["template"])
+    except chat.TemplateWrong as error:
+        yield "template", str(error)
+    languages = [code for code, _name in settings.LANGUAGES]
+    if values["language"] and values["language"] not in languages:
+        yield "language", f"expected one of {', '.join(languages)}, or nothing"
     if values["secret"] and not _is_secret(values["secret"]):
         yield "secret", f"expected {signature.PREFIX} and 24 to 64 bytes in base64 behind it"
 

@@ -81,8 +81,9 @@ class SyncCommand(BaseCommand):
         return found
 
     def fail(self, message: str, code: int = FAILED) -> NoReturn:
-        """End with one clear line on stderr and the exit code."""
-        raise (Partly if code == PARTLY else Failed)(in_one_line(message), returncode=code)
+        """End with one clear line on stderr and the exit code; a file may have several faults."""
+        text = "\n".join(in_one_line(line) for line in message.split("\n"))
+        raise (Partly if code == PARTLY else Failed)(text, returncode=code)
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
         """End with the problem of a call, in the words of the pages, and with its raw text."""

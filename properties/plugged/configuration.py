@@ -25,7 +25,7 @@ from properties.merge import Owner
 from properties.models import Sender, Source
 from properties.ownership import RULED
 from properties.sources.address import parsed, shown
-from properties.sources.source_rules import sign_in_faults, with_effects
+from properties.sources.source_rules import delivery_faults, sign_in_faults, with_effects
 
 # --- who owns a field ----------------------------------------------------------------------------
 OWNERS_OF = tuple(one.value for one in Owner if one is not Owner.POLICY)
@@ -131,6 +131,7 @@ SOURCE_ITEMS = (
     ConfiguredItem("sender"),
     item(Source, "address", is_private=lambda text: "?" in text),
     ConfiguredItem("enabled", ItemKind.YES_NO, default=True),
+    item(Source, "delivery"),
     item(Source, "sign_in"),
     item(Source, "header"),
     item(Source, "user"),
@@ -165,7 +166,8 @@ def _source_faults(values: Values, _: Values, known: Known) -> Faults:
     except ValueError as error:
         yield "address", str(error)
         return
-    for name, text in sign_in_faults({**values, "new_secret": values["secret"]}):
+    data = {**values, "new_secret": values["secret"]}
+    for name, text in (*sign_in_faults(data), *delivery_faults(data)):
         yield name.removeprefix("new_"), text
     for address in values["mail_to"]:
         try:

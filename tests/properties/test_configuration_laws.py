@@ -12,7 +12,7 @@ from hypothesis.extra.django import TestCase
 from crm_sync import hooks
 from crm_sync.configuration import applying, exporting, yaml_file
 from crm_sync.configuration.document_reading import read
-from crm_sync.models import Workspace
+from crm_sync.models import MessageFormat, Workspace
 from properties.catalog.enums import AVAILABILITY_STATES
 from properties.imports.missing_properties import EXEMPT
 from properties.ownership import RULED
@@ -66,7 +66,30 @@ SUBSCRIPTIONS = st.fixed_dictionaries(
         "address": st.builds("https://{}/in?key={}".format, HOSTS, st.integers(0, 2)),
         "kinds": st.just(["property.in_sync"]) | st.just(["order.status_changed"]),
     },
-    optional={"enabled": st.booleans(), "secret": st.just(SIGNING)},
+    optional={
+        "enabled": st.booleans(),
+        "secret": st.just(SIGNING),
+        "format": st.sampled_from(MessageFormat.values),
+        "template": st.sampled_from(["", "{address}: {status}", "{{no}} {link}"]),
+        "language": st.sampled_from(["", "de", "fr"]),
+    },
+)
+TARGETS = st.fixed_dictionaries(
+    {
+        "name": TEXTS,
+        "kind": st.just("SFTP"),
+        "address": st.builds("sftp://{}/in/".format, HOSTS),
+        "products": st.just([]) | st.just(["GROUND_PHOTO", "FLOOR_PLAN"]),
+        "content": st.sampled_from(["ALL", "PICTURES", "DOCUMENTS"]),
+    },
+    optional={
+        "enabled": st.booleans(),
+        "user": TEXTS,
+        "secret": SECRETS,
+        "pattern": st.sampled_from(["{reference}/{nn}", "{order}-{product}"]),
+        "quality": st.sampled_from(["BOTH", "HD", "WEB"]),
+        "longest_edge": st.none() | st.integers(100, 20_000),
+    },
 )
 RULES = st.fixed_dictionaries(
     {"field": st.sampled_from(sorted(RULED)), "owner": st.sampled_from(OWNERS_OF)}
@@ -111,6 +134,7 @@ def workspaces(draw: Any) -> dict[str, Any]:
         "owners": draw(lists(RULES, "field")),
         "senders": draw(lists(SENDERS | SETTING, "name")),
         "subscriptions": draw(lists(SUBSCRIPTIONS)),
+        "targets": draw(lists(TARGETS)),
     }
     if draw(st.booleans()):
         made["token"] = draw(SECRETS)

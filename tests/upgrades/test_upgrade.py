@@ -12,7 +12,7 @@ from django_celery_beat.models import PeriodicTask
 from crm_sync import __version__
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import Hold, ReceivedEvent, Workspace
-from orders.models import Placement, StatusChange
+from orders.models import Material, Placement, StatusChange, Target, TargetFile
 from properties.domain import undo_steps
 from properties.domain.change_selection import ChangeSelection
 from properties.models import DriftCheck, Property, Recurring, Walk
@@ -111,7 +111,10 @@ def test_the_lines_of_older_timelines_become_values(upgrade):
 
 
 def test_every_page_opens(upgrade, box, boss):
-    workspace = Workspace.objects.latest("pk")  # an older release had no undos
+    workspace = Workspace.objects.latest("pk")  # an older release had no undos and no targets
+    target = Target.objects.create(workspace=workspace, name="1", address="/1", due_at=now())
+    one = {"workspace": workspace, "material": Material.objects.earliest("pk"), "due_at": now()}
+    TargetFile.objects.create(target=target, **one)
     undo_steps.request(workspace, ChangeSelection(), up_to=0, actor=None, now=now())
     rows = {one._meta.label_lower: one._base_manager.last() for one in tables_of_ours()}
     group = Placement.objects.exclude(group=None).latest("pk").group

@@ -17,16 +17,12 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
-from crm_sync.outgoing.sending import fault
-from crm_sync.sentence import said
 from crm_sync.text import capitalized
 from orders.models import Target
-from orders.targets import name_pattern, put
+from orders.targets import name_pattern
+from orders.targets.target_rules import place_faults, product_faults, with_effects
 from properties.admin.source.source_form import Hidden, WholeNumber
 from properties.sources.address import parsed
-
-WEB = ("https", "http")
-_PRODUCT = re.compile(r"[A-Z0-9_]{1,100}")
 
 
 class ProductsField(forms.CharField):
@@ -44,10 +40,8 @@ class ProductsField(forms.CharField):
     def clean(self, value: Any) -> Any:
         """Return the names in the platform's spelling."""
         names = [one.upper() for one in re.split(r"[,;\s]+", super().clean(value)) if one]
-        for one in names:
-            if not _PRODUCT.fullmatch(one):
-                text = gettext("%(name)s is not the name of a product.") % {"name": one}
-                raise forms.ValidationError(text)
+        for found in product_faults(names):
+            raise forms.ValidationError(f"{capitalized(found.said())}.")
         return list(dict.fromkeys(names))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
@@ -100,13 +94,8 @@ class TargetForm(ModelForm):
             self.fields["pattern"].help_text = text % {"names": names}
 
     def clean_address(self) -> str:
-        """Refuse an invalid address, with the reason."""
-        text = str(self.cleaned_data["address"]).strip()
-        try:
-            parsed(text)
-        except ValueError as error:
-            raise forms.ValidationError(f"{capitalized(said(str(error)))}.") from None
-        return text
+        """Return the address without blanks around it."""
+        return str(self.cleaned_data["address"]).strip()
 
     def clean_pattern(self) -> str:
         """Refuse a pattern that cannot make names, with the reason."""
@@ -121,12 +110,9 @@ class TargetForm(ModelForm):
         The person's own password is checked last: who edits a target controls its secret.
         """
         data = super().clean() or {}
-        kind = data.get("kind") or self.instance.kind
-        scheme = parsed(data["address"]).scheme if "address" in data else ""
-        if scheme and scheme not in put.SCHEMES.get(kind, ()):
-            self.add_error("address", gettext("The address is none of this kind of target."))
-        elif scheme in WEB and (found := fault(data["address"])):
-            self.add_error("address", f"{capitalized(found.said())}.")
+        if "address" in data:
+            for found in place_faults(data.get("kind") or self.instance.kind, data["address"]):
+                self.add_error("address", f"{capitalized(found.said())}.")
         is_kept = getattr(self.instance, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
         if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
@@ -142,13 +128,4 @@ class TargetForm(ModelForm):
         columns = {name: getattr(row, name) for name in names}
         if data.get("without_secret") or data.get("new_secret"):
             columns["secret"] = data.get("new_secret") or ""
-        if not {"kind", "address"}.isdisjoint(names):
-            columns |= {"host_key": "", "tested_at": None}
-        if columns:
-            columns |= {
-                "due_at": timezone.now(),
-                "attempts": 0,
-                "failing_since": None,
-                "problem": "",
-            }
-        return columns
+        return with_effects(columns, now=timezone.now())
