@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from orders.models import MaterialFile
 from tests.roles import DECIDING, word
 
 HOSTILE = {
@@ -51,6 +52,8 @@ def disguise(slug: str, value: str, models_: list[type[models.Model]]) -> None:
             if not is_text and not isinstance(field, models.JSONField):
                 continue
             if getattr(field, "choices", None):
+                continue
+            if field.name == "name" and model is MaterialFile:  # where the storage has its bytes
                 continue
             if field.name in IN_ADDRESSES and "/" in value:
                 continue

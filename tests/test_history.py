@@ -186,7 +186,7 @@ class Boss:
         """What is typed, by the name of the page."""
         workspace = self.rows["crm_sync.workspace"].pk
         hook = {"kinds": "order.status_changed", "address": "https://x.test/hook"}
-        feed = {"address": "https://x.test/feed.xml", "mail_to": ""}
+        feed = {"address": "https://x.test/feed.xml", "mail_to": "", "delivery": "REPLACED"}
         target = {"name": "typed", "kind": "SFTP", "address": "sftp://x.test/", "pattern": "{nn}"}
         secret = {"password1": PASSWORD, "password2": PASSWORD}
         own = {"old_password": PASSWORD, "new_password1": "other-one-1"}

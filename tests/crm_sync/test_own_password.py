@@ -19,7 +19,12 @@ GOOD, OTHER = "a-very-good-password", "another-good-password"
 ASKED = "Your own password"
 PERSON = {"username": "eve", "date_joined_0": "2026-01-01", "date_joined_1": "12:00"}
 NEW = {"username": "mallory", "usable_password": "true", "password1": OTHER, "password2": OTHER}
-FEED = {"address": "https://feeds.test/a.xml", "sign_in": "PASSWORD", "every_minutes": "60"}
+FEED = {
+    "address": "https://feeds.test/a.xml",
+    "delivery": "REPLACED",
+    "sign_in": "PASSWORD",
+    "every_minutes": "60",
+}
 
 
 @pytest.fixture

@@ -232,7 +232,7 @@ def test_a_hold_of_one_kind_stops_the_queues_of_no_other(workspace, kind):
             WorkKind.ORDERS: set(),
             WorkKind.IMPORTS: {"imports", "sources"},
             WorkKind.FILES: {"files"},
-            WorkKind.MESSAGES: {"outgoing"},
+            WorkKind.MESSAGES: {"outgoing", "targets"},
         }[kind]
     )
 

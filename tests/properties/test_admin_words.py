@@ -15,7 +15,7 @@ from properties.admin.words import in_one_line, worded, worded_change
         ("characteristics.hasBalcony", "DOES_NOT_APPLY", "Does not apply"),
         ("isFurnished", True, "Yes"),
         ("areaBwf", 84.0, "84 m²"),
-        ("numberOfRooms", 3.5, "3.5"),
+        ("numberOfRooms", 3.5, "3½"),
         ("availabilityStartAt", "2026-08-01T09:30:00Z", "Sat 1 Aug 2026, 09:30 UTC"),
         ("availabilityStartAt", "2026-08-01T00:00:00Z", "Sat 1 Aug 2026"),
         ("availabilityStartAt", "2026-08-01T02:00:00+02:00", "Sat 1 Aug 2026"),
