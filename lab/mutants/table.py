@@ -5,11 +5,13 @@ from dataclasses import dataclass
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 TEXT = ""
 
+ALARMS = "tests/crm_sync/test_alarms.py"
 AMOUNTS = "tests/properties/feeds/test_table_numbers.py"
 ANSWERS = "tests/orders/test_order_answers.py"
 API = "tests/crm_sync/api/test_api.py"
 API_ORDERS = "tests/orders/api/test_orders.py"
 CHANGES = "tests/orders/test_order_changes_admin.py"
+CHAT = "tests/crm_sync/test_outgoing_chat.py"
 COMMITS = "tests/crm_sync/test_commits.py"
 CONFIRMED = "tests/orders/test_confirmed.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
@@ -46,6 +48,7 @@ PLACING_ADMIN = "tests/orders/test_placing_admin.py"
 POISON = "tests/properties/test_poison.py"
 PULL = "tests/properties/test_pull.py"
 PUSH = "tests/properties/test_push.py"
+REMINDERS = "tests/orders/test_reminders.py"
 RESTORED = "tests/journeys/test_restored.py"
 ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
@@ -53,6 +56,7 @@ SLOTS = "tests/crm_sync/test_slots.py"
 IN_TURN = "tests/properties/sources/test_in_turn.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 SQLITE3 = "tests/crm_sync/test_sqlite3.py"
+TARGET_FILES = "tests/orders/targets/test_uploads.py"
 TIES = "tests/orders/test_ties.py"
 TURN = "tests/crm_sync/test_turn.py"
 TURN_LAWS = "tests/journeys/test_turn_laws.py"
@@ -1796,5 +1800,45 @@ MUTANTS = (
         "transaction.set_rollback(False)",
         (f"{CONFIGURATION}::test_a_plan_says_what_would_be_made_changed_and_left",),
         (SQLITE,),
+    ),
+    Mutant(
+        "a worker that has lost its target renames a file there (I3)",
+        "orders/targets/uploads.py",
+        "_Uploads._sent",
+        "self._require_lease()",
+        "None",
+        (TARGET_FILES,),
+    ),
+    Mutant(
+        "a file of somebody else at a target is replaced",
+        "orders/targets/uploads.py",
+        "_Uploads._named",
+        "connection.exists(name)",
+        "False",
+        (TARGET_FILES,),
+    ),
+    Mutant(
+        "an alarm that was told is not told to be over",
+        "crm_sync/observing",
+        "notice",
+        "over.exclude(told_at=None).update(ended_at=now, due_at=now, told_to=[], attempts=0)",
+        "over.exclude(told_at=None).update(ended_at=now, due_at=None, told_to=[], attempts=0)",
+        (ALARMS,),
+    ),
+    Mutant(
+        "a person is reminded of the same time twice",
+        "orders/calendar/reminders.py",
+        "coming",
+        "(one.key, one.at) not in known",
+        "True",
+        (REMINDERS,),
+    ),
+    Mutant(
+        "a retry for people takes changes that came meanwhile",
+        "crm_sync/outgoing/groups.py",
+        "next_group",
+        'due.exclude(group="")',
+        "due.none()",
+        (CHAT,),
     ),
 )
