@@ -1,6 +1,7 @@
 """The books add up at every commit of a day's work, and after a stop right there (I31)."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -26,6 +27,8 @@ from tests.platforms import Between, lost
 
 PARENT = "parentRealtyReferenceId"
 WRITES = ("INSERT", "UPDATE", "DELETE")
+# No law is about them: they say who works, and what the broker was sent.
+WORK = re.compile('"crm_sync_(ring|heartbeat|callcount|platformcall)"')
 # Every lease that was held is over then, so what stands is what a kill would leave behind.
 LATER = timedelta(hours=1)
 
@@ -42,8 +45,7 @@ class Auditor:
         if self.has_written and not self.is_looking and not connection.in_atomic_block:
             self.look(sql)
         if not self.is_looking:
-            # No law is about a lane.
-            self.has_written |= sql.lstrip().startswith(WRITES) and '"crm_sync_lane"' not in sql
+            self.has_written |= sql.lstrip().startswith(WRITES) and not WORK.search(sql)
         return execute(sql, params, *rest)
 
     def look(self, sql: str = "") -> None:
