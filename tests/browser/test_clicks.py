@@ -206,7 +206,7 @@ def test_sending_is_paused_and_resumed(hand):
         page.click("#result_list tbody a >> nth=0")
         hand.open_tab("Pause")
         page.get_by_label(hand.words("Reason")).fill("The feed has wrong prices")
-        hand.press_button("Pause")
+        hand.press_button("Pause", context="button")
         page.get_by_role("button", name=hand.words("Resume")).first.wait_for()
     assert Hold.objects.active(now()).exists()
     with hand.task(clicks=2):  # the banner leads there

@@ -16,7 +16,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Names of tasks and of messages for programs, what the platform said, and what select2 translates.
 OTHERS = ("crm_sync.clear_deliveries", "crm_sync.tick", "crm_sync.work", "md5")
 OTHERS += ("property.in_sync", "property.refused", "property.conflict")
-OTHERS += ("order.status_changed", "material.ready", "The slot is taken.")
+OTHERS += ("alarm.workspace_paused", "alarm.source_away", "alarm.receiver_failing")
+OTHERS += ("alarm.no_worker", "order.status_changed", "material.ready", "The slot is taken.")
+# Kinds of targets, and what stands in a pattern of names.
+OTHERS += ("SFTP", "FTPS", "WebDAV", "{order}", "{product}", "{quality}", "{name}", "{nn}")
 OTHERS += ("Remove all items", "Every minute", "Agent", f"{'a' * 59}…")
 # An element that hides a part of its own text without an ellipsis. What is 1 px high is only heard.
 CUT = """[...document.querySelectorAll('button, a, label, th, td, h1, h2, summary, .cs-chip')]
