@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 import requests
@@ -59,15 +60,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="only tests of what hangs on the database: what to run again on another one",
     )
+    parser.addoption(
+        "--half", type=int, metavar="SEED", help="only half of the files, chosen by the seed"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes long comes first, so that nobody is left alone with it in the end.
     items.sort(key=lambda item: not _takes_long(item))
-    if not config.getoption("--database-only"):
-        return
-    needed = [item for item in items if _hangs_on_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(needed)])
+    needed, seed = items, config.getoption("--half")
+    if config.getoption("--database-only"):
+        needed = [item for item in needed if _hangs_on_database(item)]
+    if seed is not None:
+        needed = [item for item in needed if _is_in_half(item.path, seed)]
+    left = set(items) - set(needed)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = needed
 
 
@@ -79,6 +86,10 @@ def pytest_collection_finish() -> None:
 
 def _takes_long(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("processes", "browser"))
+
+
+def _is_in_half(path: Path, seed: int) -> bool:
+    return crc32(f"{seed} {path.relative_to(Path(__file__).parent)}".encode()) % 2 == 0
 
 
 def _hangs_on_database(item: pytest.Item) -> bool:

@@ -1,11 +1,12 @@
-"""Run the suite once more on PostgreSQL: python -m tests.postgresql [PYTEST ARGUMENTS]
+"""Run the suite once more on PostgreSQL: python -m tests.postgresql [--half | PYTEST ARGUMENTS]
 
-`make postgresql` runs all that uses a database.
+`make postgresql` runs all that uses a database, `--half` half of those files, others in each run.
 
 Where there is none it says so; on a CI machine (CI=true) that is a failure.
 """
 
 import os
+import random
 import subprocess
 import sys
 
@@ -29,7 +30,10 @@ def main() -> int:
         return 1 if os.environ.get("CI") == "true" else 0
     which = ("--database-only", "-m", "not browser and not chaos")
     which += ("--numprocesses", "3", "--dist", "worksteal")
-    command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or which)]
+    given = sys.argv[1:]
+    if given == ["--half"]:
+        given = [*which, f"--half={random.randrange(1000)}"]
+    command = [sys.executable, "-m", "pytest", *(given or which)]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
 
