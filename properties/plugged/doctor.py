@@ -15,6 +15,7 @@ from properties.catalog.lookup import TOP_LEVEL, find
 from properties.catalog.sendable_parts import UNKNOWN, sendable
 from properties.catalog.validation import CHOICE, validate
 from properties.merge import UNSENDABLE
+from properties.models import DeliveredFile
 from properties.ownership import RULED, Ownership
 
 LIST = "/v1/real-estate-properties"
@@ -42,6 +43,7 @@ ASSUMPTIONS = {
 def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
     """Yield the findings from the rules of a workspace and from a sample of properties."""
     yield from _rules(workspace_id)
+    yield from _stopped_sources(workspace_id)
     page = live.document(LIST, page=0, size=100)
     items = objects_in(page)
     keys = [str(one["id"]) for one in items if one.get("id") is not None]
@@ -60,6 +62,17 @@ def _rules(workspace_id: int) -> Iterator[Finding]:
     if odd:
         text = f"No effect has the rule of {listed(sorted(odd))}: this version does not know it."
         yield Finding("owners", Verdict.WARNING, text, "Set these owners again on the tab Fields.")
+
+
+def _stopped_sources(workspace_id: int) -> Iterator[Finding]:
+    """Name each file that stops the files behind it at its source (decision 35)."""
+    stopped = DeliveredFile.objects.filter(
+        source__workspace=workspace_id, state=DeliveredFile.State.STOPPED
+    )
+    for one in stopped.select_related("source__sender").defer("source__secret").order_by("pk"):
+        text = f"{one.name} of {one.source.sender.name} stops the files behind it: {one.problem}"
+        remedy = "Let the sender deliver it anew, or skip it on the page of the source."
+        yield Finding("sources", Verdict.FAILED, text, remedy)
 
 
 def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crm_sync.expiry import clear
+from crm_sync.hooks import Verdict
 from crm_sync.work import leases
 from properties.imports import upload
 from properties.models import Change, DeliveredFile, Fetch, Import, Property, Sender, Source
+from properties.plugged import doctor
 from properties.plugged.retention import expired
 from properties.sources import source_look
 from properties.sources.delivered_files import KnownFiles, Skipped, skip
@@ -424,3 +426,19 @@ def test_a_name_that_leads_out_of_the_folder_is_none_of_its_files():
 )
 def test_numbers_in_names_count_as_numbers(first, second):
     assert min(first, second, key=order) == first
+
+
+def test_the_doctor_names_the_file_that_stops_those_behind_it(main):
+    sender = Sender.objects.create(workspace=main, name="Office")
+    source = Source.objects.create(
+        workspace=main, sender=sender, address="/in/", delivery="IN_TURN", due_at=timezone.now()
+    )
+    known = {"source": source, "problem": "no XML"}
+    DeliveredFile.objects.create(**known, name="1.xml", state="SKIPPED")
+    assert list(doctor._stopped_sources(main.pk)) == []
+    DeliveredFile.objects.create(**known, name="2.xml", state="STOPPED")
+    (found,) = doctor._stopped_sources(main.pk)
+    assert (found.verdict, found.found) == (
+        Verdict.FAILED,
+        "2.xml of Office stops the files behind it: no XML",
+    )
