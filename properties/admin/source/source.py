@@ -161,7 +161,7 @@ class SourceAdmin(ScopedAdmin):
         return {
             "title": row.sender_name,
             "badge": badge(NAMES[name], tone),
-            "why": why,
+            "why": capitalized(said(why)),
             "why_tone": tone,
             "stopped": row.stopped_pk if name == STOPPED else None,
             "may_insist": row.last_state == "FAILED" and name in (NOT_IMPORTED, STOPPED),

@@ -258,7 +258,7 @@ def test_a_file_that_stops_the_order_is_named_with_its_reason_and_skipped_by_one
     file = file_of(in_turn, problem="the ZIP is damaged: pack the feed again")
     client = client_of(*MANAGES)
     page = text_of(client, page_of(in_turn))
-    why = "the file 2.zip stops the order: the ZIP is damaged: pack the feed again"
+    why = "The file 2.zip stops the order: the ZIP is damaged: pack the feed again"
     assert (why in page, "Stopped by a file" in text_of(client, LIST)) == (True, True)
     assert (page.count("Skip this file"), page.count(f'name="file" value="{file.pk}"')) == (2, 2)
     (line,) = attention(User.objects.get(), timezone.now())
