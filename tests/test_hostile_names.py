@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 from django.test import Client
 from django.utils.timezone import now
+from lxml.html import fromstring
 
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events
@@ -64,6 +65,37 @@ def test_every_page_opens_and_shows_the_value_as_text(value, admin_user):
         if any("\n" in said or name == "X-Injected" for name, said in answer.headers.items()):
             wrong.append((path, answer.headers))
     assert wrong == []
+
+
+POSTED = TOGETHER | {"NUL": UNSTORABLE["NUL"]}
+
+
+@pytest.mark.parametrize("value", POSTED.values(), ids=POSTED)
+def test_every_form_takes_the_value_or_says_what_is_wrong(value, admin_user):
+    rows = fill("a")
+    browser = Client(raise_request_exception=False)
+    browser.force_login(admin_user)
+    wrong, posted = [], 0
+    for path in (*addresses(rows).values(), *lists_and_forms()):
+        answer = browser.get(path)
+        is_page = answer.status_code == 200 and "html" in answer.get("Content-Type", "")
+        if not is_page or not answer.content.strip():
+            continue
+        for form in fromstring(answer.content).forms:
+            names = [one.name for one in form.inputs if one.name and is_text(one)]
+            if form.method != "POST" or not names:
+                continue
+            posted += 1
+            filled = dict(form.form_values()) | dict.fromkeys(names, value)
+            status = browser.post(form.get("action") or path, filled).status_code
+            wrong += [(path, names, status)] if status >= 500 else []
+    assert wrong == []
+    assert posted > 30
+
+
+def is_text(one: Any) -> bool:
+    """Tell whether people write a text into an input of a form."""
+    return one.tag == "textarea" or one.get("type", "text") in ("text", "search", "email", "url")
 
 
 @every_value
