@@ -10,15 +10,18 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 from django.test import Client
 from django.utils.timezone import now
+from icalendar import Calendar
 from lxml.html import fromstring
 
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events
+from properties.feeds import Record
 from properties.models import Property
 from tests.api import encoded, program
 from tests.hostile import HOSTILE, UNSTORABLE, disguise
 from tests.journeys.test_property_push import remote
-from tests.roles import addresses, fill, lists_and_forms, ours, slug_of
+from tests.properties.test_feeds_export import differences, through
+from tests.roles import addresses, calendar_address, fill, lists_and_forms, ours, slug_of
 from tests.test_api_routes import address, views
 
 pytestmark = pytest.mark.django_db
@@ -108,6 +111,28 @@ def test_a_program_reads_the_value_as_it_is(value):
     row = rows["properties.property"]
     assert one.get(address("properties/<str:reference>", rows))["desired"] == row.desired
     assert row.desired["title"] == value
+
+
+@every_value
+def test_a_calendar_has_the_one_event_and_no_line_of_a_value(value, admin_user):
+    rows_with(value)
+    answer = Client().get(calendar_address(admin_user.username))
+    (event,) = Calendar.from_ical(answer.content).walk("VEVENT")
+    assert "X-INJECTED" not in event
+    assert str(event["SUMMARY"])
+
+
+@every_value
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json"])
+def test_an_export_is_read_back_unchanged_or_says_what_it_cannot_hold(value, suffix, tmp_path):
+    texts = [{"languageCode": "de", "title": value[:255], "description": value}]
+    known = {"objectReferenceId": "R-1", "title": value[:255], "localizations": texts}
+    known |= {"offerType": "RENT", "availabilityState": "ACTIVE"}
+    records, unsaid = through(tmp_path / f"stock{suffix}", [known])
+    said = {path for path, _ in unsaid["R-1"]}
+    assert [type(one) for one in records] == ([] if "" in said else [Record])
+    for record in records:
+        assert set(differences(known, record)) <= said
 
 
 @some_values
