@@ -58,39 +58,48 @@ class Conversation(socketserver.StreamRequestHandler):
         self.wfile.write(f"{text}\r\n".encode())
 
 
+# Of each mail: its subject, and what holds as soon as it is noted and its row is free.
+MAILS = {
+    "news": (
+        "Orders: 1 was cancelled",
+        "select count(*) from orders_personsettings where mailed_at is not null"
+        " and telling_until is null and lease_token is null",
+    ),
+    "reminder": (
+        "Reminder of 1 appointment",
+        "select count(*) from orders_reminder, orders_remindersettings"
+        " where mailed_at is not null and lease_token is null",
+    ),
+}
+
+
 @pytest.mark.rule("I33")
 @pytest.mark.processes
+@pytest.mark.parametrize("kind", MAILS)
 def test_a_worker_that_is_killed_after_its_mail_went_out_sends_the_same_once_more(
-    tmp_path: Path, database_url: str
+    tmp_path: Path, database_url: str, kind: str
 ):
+    subject, noted = MAILS[kind]
     with MailServer() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         installation = Installation(
             tmp_path, database_url, CALL_DEADLINE="4", EMAIL_URL=server.address
         )
         try:
-            installation.run("-m", "tests.journeys.mailing")
+            installation.run("-m", "tests.journeys.mailing", kind)
             installation.start_loop("first")
             assert server.has_first.wait(60)
             installation.kill("first")
-            ((told_until,),) = ask(database_url, "select telling_until from orders_personsettings")
-            assert told_until is not None
+            assert ask(database_url, noted) == [(0,)]
             server.ended.set()
             installation.start_loop("second")
             wait_until("the mail went out again", lambda: len(server.mails) == 2, limit=60)
-            wait_until("it is noted", lambda: noted(database_url), limit=20)
+            wait_until("it is noted", lambda: ask(database_url, noted) == [(1,)], limit=20)
         finally:
             installation.stop()
             server.ended.set()
             server.shutdown()
     first, second = map(email.message_from_bytes, server.mails)
     assert first["Message-ID"] == second["Message-ID"]
-    assert first["Subject"] == second["Subject"] == "Orders: 1 was cancelled"
+    assert first["Subject"] == second["Subject"] == subject
     assert first.get_payload() == second.get_payload()
-
-
-def noted(database_url: str) -> bool:
-    """Tell whether the watermark has moved to where the mail ended, and the row is free."""
-    where = "mailed_at is not null and telling_until is null and lease_token is null"
-    question = f"select count(*) from orders_personsettings where {where}"
-    return ask(database_url, question) == [(1,)]
