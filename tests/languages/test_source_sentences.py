@@ -61,7 +61,6 @@ def test_why_a_feed_could_not_be_fetched_is_in_the_language_of_the_reader(
     row = source(agency, f"{tmp_path}/nothing.xml")
     assert look(row) == "refused"
     page = shown(german.get(f"{SOURCES}{row.pk}/change/"))
-    assert "es gibt keine solche Datei und keinen solchen Ordner" in page
     assert "Es gibt keine solche Datei und keinen solchen Ordner" in page
     stored = Source.objects.get(pk=row.pk).problem
     assert stored == "there is no such file or folder"
@@ -91,7 +90,7 @@ def test_that_nothing_new_comes_is_in_the_language_of_the_reader(agency, german)
         set_at=timezone.now() - timedelta(hours=1500, minutes=1)
     )
     page = shown(german.get(f"{SOURCES}{row.pk}/change/"))
-    assert "seit 1.500 Stunden nichts Neues; erwartet wird etwas innerhalb von 24 h" in page
+    assert "Seit 1.500 Stunden nichts Neues; erwartet wird etwas innerhalb von 24 h" in page
 
 
 # --- drift ---
