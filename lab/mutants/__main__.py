@@ -1,8 +1,9 @@
 """Plant each bug of the table in a copy of the tree, and see the tests fail.
 
-python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--sample N] [--seed N]
+python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
+                      [--sample N [--choice N]]
 
-`--sample 60` plants sixty of them, chosen by the seed; without a seed each run chooses others.
+`--sample 40` plants forty of them, others in each run; `--choice` repeats one.
 0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage.
 """
 
@@ -56,8 +57,8 @@ def main(arguments: list[str]) -> int:
         print("nothing to plant", file=sys.stderr)
         return 2
     if options.sample and options.sample < len(chosen):
-        print(f"{options.sample} of {len(chosen)}, chosen by --seed {options.seed}", flush=True)
-        chosen = random.Random(options.seed).sample(chosen, options.sample)
+        print(f"{options.sample} of {len(chosen)}, by --choice {options.choice}", flush=True)
+        chosen = random.Random(options.choice).sample(chosen, options.sample)
     with tempfile.TemporaryDirectory() as folder:
         trees: SimpleQueue[Path] = SimpleQueue()
         for n in range(AT_ONCE):
@@ -157,10 +158,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--database", choices=[SQLITE, POSTGRESQL])
     parser.add_argument("--only", default="", help="words in the name of a mutant")
     parser.add_argument("--sample", type=int, default=0, help="how many of them, by chance")
-    parser.add_argument("--seed", type=int, help="of the choice and of hypothesis")
+    parser.add_argument("--choice", type=int, help="which of them; without it, by chance")
+    parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
     options = parser.parse_args(arguments)
-    if options.seed is None:
-        options.seed = random.randrange(10_000) if options.sample else 0
+    if options.choice is None:
+        options.choice = random.randrange(10_000)
     return options
 
 
