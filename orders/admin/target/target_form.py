@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
-    ModelForm,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
@@ -21,8 +20,7 @@ from crm_sync.text import capitalized
 from orders.models import Target
 from orders.targets import name_pattern
 from orders.targets.target_rules import place_faults, product_faults, with_effects
-from properties.admin.source.source_form import Hidden, WholeNumber
-from properties.sources.address import parsed
+from properties.admin.source.source_form import Hidden, PlaceForm, WholeNumber
 
 
 class ProductsField(forms.CharField):
@@ -49,7 +47,7 @@ class ProductsField(forms.CharField):
         return re.split(r"[,;\s]+", (data or "").strip()) != (initial or [""])
 
 
-class TargetForm(ModelForm):
+class TargetForm(PlaceForm):
     """The form of a target: where it is, and which files get which names there."""
 
     new_secret = Hidden(
@@ -113,19 +111,10 @@ class TargetForm(ModelForm):
         if "address" in data:
             for found in place_faults(data.get("kind") or self.instance.kind, data["address"]):
                 self.add_error("address", f"{capitalized(found.said())}.")
-        is_kept = getattr(self.instance, "has_secret", False) and "address" in data
-        is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
-        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
-            text = gettext("The address leads to another server: enter its password or key again.")
-            self.add_error("new_secret", text)
+        self.require_secret(data)
         own_password.check(self, self.request)
         return data
 
     def changed_columns(self) -> dict[str, Any]:
         """Return the columns that a save writes: the typed values, and the columns they reset."""
-        row, data = self.instance, self.cleaned_data
-        names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
-        columns = {name: getattr(row, name) for name in names}
-        if data.get("without_secret") or data.get("new_secret"):
-            columns["secret"] = data.get("new_secret") or ""
-        return with_effects(columns, now=timezone.now())
+        return with_effects(self.typed_columns(), now=timezone.now())

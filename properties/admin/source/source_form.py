@@ -1,6 +1,7 @@
 """The form of a source: its secret is typed here and never shown again (S5)."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
@@ -45,7 +46,28 @@ class WholeNumber(forms.IntegerField):
     re_decimal = re.compile("(?!)")  # what Django takes off the end of a number: nothing
 
 
-class SourceForm(ModelForm):
+class PlaceForm(ModelForm):
+    """The form of a row that has an address, and a secret that goes to its server alone (S13)."""
+
+    def require_secret(self, data: Mapping[str, Any]) -> None:
+        """Refuse to keep the stored secret where the address leads to another server."""
+        is_kept = getattr(self.instance, "has_secret", False) and "address" in data
+        is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
+        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
+            text = gettext("The address leads to another server: enter its password or key again.")
+            self.add_error("new_secret", text)
+
+    def typed_columns(self) -> dict[str, Any]:
+        """Return the columns that were typed, with the secret if it was."""
+        data = self.cleaned_data
+        names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
+        columns = {name: getattr(self.instance, name) for name in names}
+        if data.get("without_secret") or data.get("new_secret"):
+            columns["secret"] = data.get("new_secret") or ""
+        return columns
+
+
+class SourceForm(PlaceForm):
     """The form of a source: where the feed is, when it is fetched, and who gets mail."""
 
     new_secret = Hidden(
@@ -124,23 +146,14 @@ class SourceForm(ModelForm):
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
             text = gettext("Either every so many minutes, or once a day: fill in one.")
             self.add_error("daily_at", text)
-        known = self.instance
-        is_kept = getattr(known, "has_secret", False) and "address" in data
-        is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
-        if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
-            text = gettext("The address leads to another server: enter its password or key again.")
-            self.add_error("new_secret", text)
+        self.require_secret(data)
         own_password.check(self, self.request)
         return data
 
     def changed_columns(self) -> dict[str, Any]:
         """Return the columns that a save writes: the typed values, and the columns they reset."""
-        row, data = self.instance, self.cleaned_data
-        names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
-        columns = {name: getattr(row, name) for name in names}
-        if data.get("without_secret") or data.get("new_secret"):
-            columns["secret"] = data.get("new_secret") or ""
-        return with_effects(columns, is_enabled=row.is_enabled, now=timezone.now())
+        is_enabled = self.instance.is_enabled
+        return with_effects(self.typed_columns(), is_enabled=is_enabled, now=timezone.now())
 
     def offer(self, senders: Any) -> None:
         """Offer these senders, each with its workspace."""
