@@ -273,8 +273,8 @@ class PushMachine(RuleBasedStateMachine):
                     self._run(worker)
                 else:
                     self._run_into(fault, worker, which, changing=True)
-            if dies and not recorded:  # it may have written its record, and nothing has left
-                self._note_record(worker)
+            if dies and "inflight" not in worker.claim.found:
+                self._note_record(worker)  # it may have written one itself, and nothing has left
 
     @rule(which=FEW, choice=FEW, stops=st.sampled_from([2, 2, 3, 0, 1]), sleeps=st.booleans())
     def begin_a_push(self, which: int, choice: int, stops: int, sleeps: bool) -> None:
