@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills scale soak mutants chaos check messages bench wheel sbom lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills world scale soak mutants chaos check messages bench wheel sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -42,6 +42,9 @@ platforms: .venv/development  ## run the journeys on each other kind of platform
 
 kills: .venv/development  ## kill and stop real workers and the web while both sides work, on both databases
 	$(BIN)/python -m tests.chaos --only kills --only web
+
+world: .venv/development  ## play twenty seeds of a whole installation under one clock, with every fault at every point
+	$(BIN)/python -m lab.world
 
 scale: .venv/development  ## 20,000 properties and events through real processes and troubles, with a table
 	$(BIN)/python -m lab.scale

@@ -1,9 +1,10 @@
 """Plant each bug of the table in a copy of the tree, and see the tests fail.
 
 python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
-                      [--sample N [--choice N]]
+                      [--sample N [--choice N]] [--world SEEDS [--within FOLDER]]
 
-`--sample 40` plants forty of them, others in each run; `--choice` repeats one.
+`--sample 40` plants forty of them, others in each run; `--choice` repeats one. With `--world`, no
+test runs but so many seeds of `lab.world`, and how many bugs these see is told by folder.
 0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage.
 """
 
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -50,6 +52,8 @@ class Run:
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
     chosen = [mutant for mutant in MUTANTS if options.only.lower() in mutant.name.lower()]
+    if options.world:
+        return _world(chosen, options)
     databases = [options.database] if options.database else [SQLITE, POSTGRESQL]
     if POSTGRESQL in databases and not is_there():
         databases.remove(POSTGRESQL)
@@ -59,6 +63,16 @@ def main(arguments: list[str]) -> int:
     if options.sample and options.sample < len(chosen):
         print(f"{options.sample} of {len(chosen)}, by --choice {options.choice}", flush=True)
         chosen = random.Random(options.choice).sample(chosen, options.sample)
+    with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
+        work = list(_work(chosen, databases))
+        blind = list(pool.map(lambda one: _judge(*one, trees, options.seed), work))
+    print(f"{len(blind) - sum(blind)} of {len(blind)} seen")
+    return 1 if any(blind) else 0
+
+
+@contextmanager
+def _trees() -> Iterator["SimpleQueue[Path]"]:
+    """Yield copies of the tree, one for each run at a time."""
     with tempfile.TemporaryDirectory() as folder:
         trees: SimpleQueue[Path] = SimpleQueue()
         for n in range(AT_ONCE):
@@ -69,11 +83,39 @@ def main(arguments: list[str]) -> int:
                 tree, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
             )
             trees.put(tree)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            work = list(_work(chosen, databases))
-            blind = list(pool.map(lambda one: _judge(*one, trees, options.seed), work))
-    print(f"{len(blind) - sum(blind)} of {len(blind)} seen")
-    return 1 if any(blind) else 0
+        yield trees
+
+
+def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
+    """Let the world play with each bug, and tell how many it sees; 0, since it need not see all."""
+    chosen = [mutant for mutant in chosen if mutant.within.startswith(options.within)]
+    with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
+        seen = list(pool.map(lambda one: _in_the_world(one, options.world, trees), chosen))
+    counts: dict[str, list[bool]] = {}
+    for mutant, is_seen in zip(chosen, seen, strict=True):
+        counts.setdefault("/".join(Path(mutant.within).parts[:2]), []).append(is_seen)
+    for folder, found in sorted(counts.items()):
+        print(f"{folder}: {sum(found)} of {len(found)}")
+    print(f"{sum(seen)} of {len(seen)} seen by {options.world} seeds")
+    return 0
+
+
+def _in_the_world(mutant: Mutant, seeds: int, trees: "SimpleQueue[Path]") -> bool:
+    words = ["-m", "lab.world", "--seeds", str(seeds), "--at-once", "1"]
+    command = [sys.executable, *words, "--shorten", "0", "--to-the-first"]
+    tree = trees.get()
+    try:
+        with _with(mutant, tree):
+            run = _ran(command, tree, os.environ | {"DATA_DIR": f"{tree}/var"}, LIMIT_OF_ALL)
+    finally:
+        trees.put(tree)
+    played = re.findall(r"^seed (\d+): (\w+)", run.output, re.MULTILINE)
+    wrong = re.search(r"WRONG: (.*)", run.output)
+    is_seen = run.code == 1 and wrong is not None and not BROKEN.search(run.output)
+    word = "seen" if is_seen else "NOT" if run.code == 0 else "BROKEN"
+    by = f"after {len(played)} seeds: {wrong[1][:100]}" if wrong else ""
+    print(f"{word:6} {run.seconds:4.0f} s  {mutant.name}: {by}", flush=True)
+    return is_seen
 
 
 def _work(chosen: list[Mutant], databases: list[str]) -> Iterator[tuple[Mutant | None, str, str]]:
@@ -118,11 +160,18 @@ def _judge(
 def _planted(mutant: Mutant | None, database: str, tests: str, tree: Path, seed: int) -> Run:
     if mutant is None:
         return _run(database, tests, tree, seed, limit=LIMIT_OF_ALL)
+    with _with(mutant, tree):
+        return _run(database, tests, tree, seed)
+
+
+@contextmanager
+def _with(mutant: Mutant, tree: Path) -> Iterator[None]:
+    """Plant a bug in this block."""
     place = find(tree, mutant.within, mutant.function, mutant.old)
     sound = place.file.read_text()
     place.file.write_text(place.changed(mutant.new))
     try:
-        return _run(database, tests, tree, seed)
+        yield
     finally:
         place.file.write_text(sound)
 
@@ -136,6 +185,10 @@ def _run(database: str, tests: str, tree: Path, seed: int, limit: int = LIMIT) -
         environment["DATABASE_URL"] = f"{URL.rpartition('/')[0]}/{name}"
     command = [sys.executable, "-m", "pytest", "--exitfirst", "-q", "-p", "no:cacheprovider"]
     command += ["--tb=line", f"--hypothesis-seed={seed}", *tests.split()]
+    return _ran(command, tree, environment, limit)
+
+
+def _ran(command: list[str], tree: Path, environment: dict[str, str], limit: int) -> Run:
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -159,6 +212,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="words in the name of a mutant")
     parser.add_argument("--sample", type=int, default=0, help="how many of them, by chance")
     parser.add_argument("--choice", type=int, help="which of them; without it, by chance")
+    parser.add_argument("--world", type=int, default=0, metavar="SEEDS", help="let it play")
+    parser.add_argument("--within", default="", help="with --world: only bugs of this folder")
     parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
     options = parser.parse_args(arguments)
     if options.choice is None:

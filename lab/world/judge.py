@@ -1,0 +1,327 @@
+"""The judge: holds what happened against the promises, by the sandbox and a record of its own.
+
+It reads tables, and calls no method of our models. What no client can keep is no fault here (L1,
+L2 of docs/invariants.md): an edit of the platform between the read of a push and the effect of its
+PATCH.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from lab.scale.judge import orders
+from lab.scale.judge import properties as differing_properties
+from lab.soak.judge import not_understood, standing
+from lab.world import runtime
+from lab.world.scheduler import Scheduler, Thread
+from sandbox.app import Sandbox
+
+Document = dict[str, Any]
+LIMIT = 8  # calls at a time, as the workspace has it
+
+
+@dataclass
+class Call:
+    """A call of ours on its way.
+
+    Attributes:
+        reference: of the property that it changes; "" if it changes none.
+        read: the step at which the platform served the last read of this job; None without one.
+        left, left_at: the step and the moment at which it left us.
+    """
+
+    thread: Thread
+    method: str
+    path: str
+    body: Document
+    reference: str
+    read: int | None
+    left: int
+    left_at: float
+
+
+@dataclass
+class Word:
+    """Who said last what a field of the platform holds, and at which step."""
+
+    value: Any
+    is_ours: bool
+    made: int
+
+
+@dataclass
+class Edit:
+    """One edit of ours.
+
+    Attributes:
+        answered: the step of its answer; None if none came, so that it may be stored at any time.
+        is_stored: None while nobody knows.
+    """
+
+    value: Any
+    began: int
+    answered: int | None = None
+    is_stored: bool | None = None
+
+
+class Judge:
+    """What was done, and what is wrong with it."""
+
+    def __init__(self, world: Scheduler, box: Sandbox, database: Path) -> None:
+        self.world, self.box, self.database = world, box, database
+        self.wrong: list[str] = []
+        self.open_ends: list[str] = []
+        self.figures: dict[str, float] = {}
+        self.made: set[str] = set()
+        self.events: list[Document] = []
+        self.words: dict[tuple[str, str], Word] = {}
+        self.ours: dict[tuple[str, str], list[Edit]] = {}
+        self.placements: dict[str, tuple[str, int]] = {}
+        self.held_at: int | None = None  # the step at which a person held pushes
+        self.under_way: dict[Thread, Call] = {}
+        self.reads: dict[Thread, dict[str, int]] = {}
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.database}"
+
+    # --- what people do ---
+    def we_begin(self, reference: str, path: str, value: Any) -> None:
+        edit = Edit(value, self.world.steps)
+        self.ours.setdefault((reference, path), []).append(edit)
+
+    def we_edited(self, reference: str, path: str, value: Any, status: int | None) -> None:
+        """Take note of an answer; without one the edit may have been stored or not."""
+        for edit in self.ours[reference, path]:
+            if edit.value == value and status is not None:
+                edit.answered, edit.is_stored = self.world.steps, status in (200, 201)
+        if status in (200, 201):
+            self.made.add(reference)
+
+    def they_edited(self, reference: str, path: str, value: Any) -> None:
+        self.words[reference, path] = Word(value, is_ours=False, made=self.world.steps)
+
+    def placed(self, reference: str, key: str, number: int) -> None:
+        before = self.placements.setdefault(key, (reference, number))
+        if before[1] != number:
+            self.wrong.append(f"{key} made the placements {before[1]} and {number} (I9)")
+
+    def acknowledged(self, event: Document) -> None:
+        """An event that was answered with 2xx is stored (I15)."""
+        body = json.dumps(event, sort_keys=True)
+        rows = self.ask("select body from crm_sync_receivedevent order by id desc limit 50")
+        if all(json.dumps(json.loads(bytes(row[0])), sort_keys=True) != body for row in rows):
+            self.wrong.append(
+                f"the event {event['event']} was acknowledged and is not stored (I15)"
+            )
+
+    # --- what passes over the wire ---
+    def leaves(self, thread: Thread, environ: Document, content: bytes) -> Call:
+        """Take note of a call that leaves."""
+        try:
+            body = json.loads(content or b"{}")
+        except ValueError:
+            body = {}
+        path = environ["PATH_INFO"].encode("latin-1").decode()
+        name = path.rpartition("/")[2]
+        is_property = "/real-estate-properties" in path
+        reference = name if "/by-reference/" in path else ""
+        if is_property and not reference:
+            there = self.box.workspace.properties.get(name)
+            reference = (there or body).get("objectReferenceId", "")
+        read = self.reads.get(thread, {}).get(reference)
+        method = environ["REQUEST_METHOD"]
+        call = Call(thread, method, path, body, reference, read, self.world.steps, self.world.now)
+        if method != "GET" and reference and thread.process.kind == "worker":
+            self._alone(call)
+        self.under_way[thread] = call
+        if thread.process.kind == "worker":
+            self._calls_at_once()
+            self._may_leave(call)
+        return call
+
+    def _is_under_way(self, call: Call) -> bool:
+        """Return whether a live worker waits for its answer, and has not stood still since."""
+        process = call.thread.process
+        is_live = process.is_alive and process.was_frozen_at < call.left_at
+        return is_live and process.kind == "worker" and call.thread.state == "call"
+
+    def _alone(self, call: Call) -> None:
+        """I6: at most one call that changes a property runs at a time."""
+        others = (one for one in self.under_way.values() if one.method != "GET")
+        if any(one.reference == call.reference and self._is_under_way(one) for one in others):
+            self.wrong.append(f"two calls change {call.reference} at one time (I6)")
+
+    def _calls_at_once(self) -> None:
+        """A8: the platform gets as many calls at a time as the workspace allows, and no more."""
+        alive = [call for call in self.under_way.values() if self._is_under_way(call)]
+        if len(alive) > LIMIT:
+            self.wrong.append(f"{len(alive)} calls at a time (A8)")
+
+    def hears(self, thread: Thread) -> None:
+        self.under_way.pop(thread, None)
+
+    def before(self, call: Call) -> Document:
+        return self._there(call.reference)
+
+    def served(self, call: Call, before: Document, status: int) -> None:
+        """Judge the effect that a call had on the platform."""
+        if call.method == "GET":
+            if call.reference:
+                self.reads.setdefault(call.thread, {})[call.reference] = self.world.steps
+            return
+        if "/real-estate-properties" not in call.path or status >= 300:
+            return
+        after = self._there(call.reference)
+        found = [
+            one
+            for one in self.box.workspace.properties.values()
+            if one.get("objectReferenceId") == call.reference
+        ]
+        if len(found) > 1:
+            self.wrong.append(f"{call.reference} was created twice (I8)")
+        for path, value in call.body.items():
+            if path == "floor":
+                self.wrong.append("a field that we never edited was sent (I2)")
+            key = (call.reference, path)
+            if key not in self.ours or before.get(path) == after.get(path):
+                continue
+            known = {edit.value for edit in self.ours[key]}
+            word = self.words.get(key)
+            if value not in known and not (word and value == word.value):
+                theirs = f"{call.reference}.{path}: {value!r} was sent, which nobody of ours wrote"
+                if str(value).startswith("ours"):
+                    self.wrong.append(theirs)
+            if word and not word.is_ours and word.value == before.get(path):
+                self._may_overwrite(call, path, word)
+            self.words[key] = Word(value, is_ours=True, made=self.world.steps)
+
+    def _may_overwrite(self, call: Call, path: str, word: Word) -> None:
+        """I4: no value of the platform's people is gone without a trace here."""
+        if word.made > (call.read or call.left):  # L1: it came after the read
+            return
+        row = "(select id from properties_property where object_reference_id = ?)"
+        text = json.dumps(word.value)
+        traces = self.ask(
+            f"select 1 from properties_conflict where real_estate_property_id = {row}"
+            " and path = ? and theirs = ? union all"
+            f" select 1 from properties_change where real_estate_property_id = {row}"
+            " and path = ? and (new = ? or old = ?)",
+            (call.reference, path, text, call.reference, path, text, text),
+        )
+        if not traces:
+            self.wrong.append(
+                f"{call.reference}.{path}: {word.value!r} of the platform was overwritten by"
+                f" {call.body[path]!r}, and nothing here tells of it (I4)"
+            )
+
+    def _there(self, reference: str) -> Document:
+        return dict(self.box.workspace.properties.by_reference(reference) or {})
+
+    def holds(self, is_held: bool) -> None:
+        """Take note that a person holds pushes, or is about to let them go on."""
+        self.held_at = self.world.steps if is_held else None
+
+    def _may_leave(self, call: Call) -> None:
+        """I34: no call that changes a property leaves after a hold, unless it had asked before."""
+        if self.held_at is None or call.method == "GET" or "/real-estate-pr" not in call.path:
+            return
+        if call.thread.asked_hold > self.held_at:
+            self.wrong.append(f"{call.method} {call.path} left after a hold (I34)")
+
+    # --- the end ---
+    def uncertain(self, late: float) -> list[tuple[int, str]]:
+        """Return number and reference of placements whose order can come no more."""
+        at = (runtime.EPOCH + timedelta(seconds=self.world.now - late)).isoformat(" ")
+        return self.ask(
+            "select id, object_reference_id from orders_placement where state = 'UNCERTAIN'"
+            " and sent_at < ?",
+            (at,),
+        )
+
+    def unknown_order(self, reference: str) -> str | None:
+        """Return the id of an order of the platform for this property that nobody here knows."""
+        known = {key for (key,) in self.ask("select platform_id from orders_order")}
+        there = self.box.workspace
+        for key, order in there.orders.items():
+            one = there.properties.get(str(order.get("realEstatePropertyId", "")), {})
+            if key not in known and one.get("objectReferenceId") == reference:
+                return key
+        return None
+
+    def unsettled(self) -> list[str]:
+        """What is still to be done, or differs."""
+        at = runtime.EPOCH + timedelta(seconds=self.world.now)
+        wrong = []
+        for table in ("properties_property", "orders_placement", "crm_sync_receivedevent"):
+            ((due,),) = self.ask(f"select count(*) from {table} where due_at is not null")
+            wrong += [f"{due} rows of {table} are due"] if due else []
+        wrong += standing(self.url, at) + not_understood(self.url)
+        state = self.box.workspace.to_json()
+        wrong += differing_properties(self.url, 1, state["properties"])
+        return wrong + orders(self.url, 1, state)
+
+    def in_the_end(self, *, settled: bool) -> None:
+        """Judge what is there once nothing befalls anybody any more."""
+        if not settled:
+            self.wrong += [f"not settled: {one}" for one in self.open_ends[:5]]
+        for (reference, path), edits in self.ours.items():
+            self._no_edit_is_lost(reference, path, edits)
+        for (reference, path), word in self.words.items():
+            if path == "floor" and self._there(reference).get(path) != word.value:
+                self.wrong.append(f"{reference}.{path}: {word.value} of the platform is gone (I2)")
+        self._orders_are_there_once()
+        for path, theirs in self.ask("select path, theirs from properties_conflict"):
+            if path in ("title", "buildingZones") and str(theirs).startswith('"ours'):
+                self.wrong.append(f"{path}: our own {theirs} was taken for theirs (I2)")
+
+    def _no_edit_is_lost(self, reference: str, path: str, edits: list[Edit]) -> None:
+        """I1: the platform holds our last edit, unless its people have said something since.
+
+        Of edits that were under way at one time each may be the last.
+        """
+        stored = [edit for edit in edits if edit.is_stored]
+        possible = [
+            edit.value
+            for edit in edits
+            if edit.is_stored is not False
+            and not any(edit.answered and later.began > edit.answered for later in stored)
+        ]
+        there = self._there(reference).get(path)
+        word = self.words.get((reference, path))
+        theirs = word is not None and not word.is_ours and there == word.value
+        if there in possible or theirs or (there is None and not stored):
+            return
+        self.wrong.append(
+            f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
+        )
+
+    def _orders_are_there_once(self) -> None:
+        """I9: what was placed is there once, and nothing else is."""
+        states = dict(self.ask("select id, state from orders_placement"))
+        placed = sum(state == "PLACED" for state in states.values())
+        uncertain = sum(state == "UNCERTAIN" for state in states.values())
+        there = len(self.box.workspace.orders)
+        if not placed <= there <= placed + uncertain:
+            self.wrong.append(f"{placed} orders were placed, {there} are there (I9)")
+        for reference, number in self.placements.values():
+            if number not in states:
+                self.wrong.append(f"the placement {number} for {reference} is gone (I9)")
+            elif states[number] not in ("PLACED", "UNCERTAIN", "FAILED", "READY"):
+                self.wrong.append(f"the placement {number} is {states[number]}")
+
+    def ask(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Read the database past Django."""
+        with self._connected() as connection:
+            return connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        uri = f"file:{self.database}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
+            yield connection

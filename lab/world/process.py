@@ -1,0 +1,272 @@
+"""What a simulated process does: it serves requests, takes messages, or beats.
+
+Statements, commits, calls and messages are points at which it loses the processor.
+"""
+
+import io
+import os
+import re
+import sqlite3
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from multiprocessing.connection import Connection
+from queue import Empty
+from typing import Any
+
+from django.conf import settings
+from django.db import OperationalError, connection, connections
+from django.db.backends.signals import connection_created
+from kombu.transport import TRANSPORT_ALIASES, virtual
+
+from lab.world import runtime
+from tests.wsgi import WsgiAdapter
+
+BUSY = 20.0  # seconds for which a statement waits for SQLite's one writer, as in the settings
+TIMEOUT = re.compile(r"PRAGMA busy_timeout ?= ?(\d+)")  # milliseconds
+AGAIN = 0.02  # seconds until it asks again
+BROKER = "world://"
+Environ = dict[str, Any]
+
+
+def point(kind: str, detail: Any = None, until: float | None = None) -> Any:
+    """Lose the processor, if this is a simulated process."""
+    return runtime.here.point(kind, detail, until) if runtime.here else None
+
+
+class Channel(virtual.Channel):  # type: ignore[misc] # kombu has no types
+    """The broker is the scheduler's, which may lose, repeat and delay each message."""
+
+    def _put(self, queue: str, message: Any, **_: Any) -> None:
+        if runtime.here and not point("publish", (queue, message)):
+            raise ConnectionError("the broker is away")
+
+    def _get(self, queue: str, timeout: float | None = None) -> Any:
+        raise Empty  # the scheduler hands messages to threads itself
+
+    def _size(self, queue: str) -> int:
+        size = point("size", queue)
+        if size is None:
+            raise ConnectionError("the broker is away")
+        return int(size)
+
+    def _new_queue(self, queue: str, **_: Any) -> None: ...
+
+    def _has_queue(self, queue: str, **_: Any) -> bool:
+        return True
+
+    def _purge(self, queue: str) -> int:
+        return 0
+
+
+class Transport(virtual.Transport):  # type: ignore[misc]
+    """`world://`."""
+
+    Channel = Channel
+    connection_errors = (*virtual.Transport.connection_errors, ConnectionError)
+    driver_type = driver_name = "world"
+
+
+class WaitingConnection(sqlite3.Connection):
+    """A connection that waits for the one writer in seconds of the world, and never for real."""
+
+    patience = BUSY
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Run a statement; the time-out is ours."""
+        if wanted := TIMEOUT.fullmatch(sql):
+            self.patience = int(wanted[1]) / 1_000
+            return super().execute("PRAGMA busy_timeout")
+        return super().execute(sql, *values)
+
+
+def watch_connection(connection: Any, **_: Any) -> None:
+    """Make each statement and each commit of a new connection a point."""
+    if _statement in connection.execute_wrappers:  # it was closed, and opened again
+        return
+    connection.execute_wrappers.append(_statement)
+    committing = connection._commit
+
+    def commit() -> None:
+        point("commit")
+        committing()
+        point("committed")
+
+    connection._commit = commit
+
+
+def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    if runtime.here is None or sql.startswith("PRAGMA"):
+        return execute(sql, params, many, context)
+    point("statement", "crm_sync_hold" if "crm_sync_hold" in sql else sql[:48])
+    end = runtime.here.now + context["connection"].connection.patience
+    while True:
+        try:
+            return execute(sql, params, many, context)
+        except OperationalError as error:
+            if "locked" not in str(error) or runtime.here.now >= end:
+                raise
+        point("sleep", "the database is locked", runtime.here.now + AGAIN)
+
+
+def call_out(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Send a call to the scheduler, which is the platform and every other host."""
+    content = environ["wsgi.input"].read()
+    plain = {
+        name: value for name, value in environ.items() if isinstance(value, str | bool | tuple)
+    }
+    end = runtime.here.now + settings.CALL_DEADLINE if runtime.here else 0.0
+    answer = point("call", (plain, content), end)
+    if answer is None:
+        raise TimeoutError
+    status, headers, body = answer
+    start_response(status, headers)
+    return [body]
+
+
+def prepare() -> None:
+    """Make Django ready, in the process from which all others are forked."""
+    TRANSPORT_ALIASES["world"] = "lab.world.process:Transport"
+    import django
+
+    django.setup()
+    options = settings.DATABASES["default"].setdefault("OPTIONS", {})
+    options |= {"timeout": 0, "factory": WaitingConnection}
+    connection_created.connect(watch_connection)
+    # Imported now, and not by each process again.
+    for name in (
+        "config.celery",
+        "config.wsgi",
+        "config.urls",
+        "crm_sync.tasks",
+        "crm_sync.work.local",
+    ):
+        import_module(name)
+    from django.urls import get_resolver
+
+    get_resolver().url_patterns  # noqa: B018 - loads all views
+
+
+def run(kind: str, channel: Connection, name: str, seed: int, now: float, path: str) -> None:
+    """Be a process of this kind until it is killed."""
+    runtime.become(runtime.Process(channel, name, seed, now))
+    from crm_sync.platform import transport
+
+    connections.settings["default"]["NAME"] = path
+    transport.MOUNTS = {"http": WsgiAdapter(call_out)}
+    process = runtime.here
+    assert process
+    process.adopt()
+    try:
+        KINDS[kind](name)
+    except BaseException:
+        channel.send((0, "crash", traceback.format_exc(), None))
+        raise
+    os._exit(0)
+
+
+def _web(name: str) -> None:
+    from crm_sync.work.doorbell import doorbell  # noqa: F401
+
+    _jobs(threads=2)
+
+
+def _worker(name: str) -> None:
+    from crm_sync import permits
+    from crm_sync.tasks import poll_at_once
+    from crm_sync.work import heartbeat
+
+    permits.share_connections()
+    heartbeat.keep(heartbeat.Kind.WORKER, name)
+    poll_at_once()
+    connection.close()
+    _jobs(threads=4)
+
+
+def _beat(name: str) -> None:
+    import threading
+
+    from crm_sync import tasks
+    from crm_sync.work import heartbeat
+
+    heartbeat.keep(heartbeat.Kind.BEAT, name)
+    threading.Thread(target=tasks.watch, name="alarms", daemon=True).start()
+    tasks.send_ticks()
+
+
+KINDS: dict[str, Callable[[str], None]] = {"web": _web, "worker": _worker, "beat": _beat}
+
+
+def _jobs(threads: int) -> None:
+    import threading
+
+    for number in range(threads - 1):
+        threading.Thread(target=_work, name=f"job-{number}", daemon=True).start()
+    _work()
+
+
+def _work() -> None:
+    while True:
+        kind, *arguments = point("idle")
+        try:
+            result = JOBS[kind](*arguments)
+        except Exception:  # noqa: BLE001 - the scheduler judges it
+            result = ("failed", traceback.format_exc())
+        point("done", result)
+
+
+def _task(name: str, args: list[Any]) -> Any:
+    from celery import current_app
+
+    try:
+        return ("returned", current_app.tasks[name](*args))
+    finally:
+        connection.close()
+
+
+def _request(environ: Environ, content: bytes) -> Any:
+    from config.wsgi import application
+
+    started: list[Any] = []
+    streams = {
+        "wsgi.input": io.BytesIO(content),
+        "wsgi.errors": sys.stderr,
+        "CONTENT_LENGTH": str(len(content)),
+    }
+    chunks = application(environ | streams, lambda *begun: started.append(begun[:2]))
+    body = b"".join(chunks)
+    close = getattr(chunks, "close", None)
+    if close:
+        close()
+    status, headers = started[0]
+    return ("answered", int(status[:3]), headers, body)
+
+
+def _command(*words: str) -> Any:
+    from django.core.management import call_command
+
+    out = io.StringIO()
+    try:
+        call_command(*words, stdout=out, stderr=out)
+    except SystemExit as ended:
+        return ("ended", ended.code or 0, out.getvalue())
+    return ("ended", 0, out.getvalue())
+
+
+def _read_all() -> Any:
+    """Do what the action *Push and read now* of the list does, for all properties."""
+    from django.utils import timezone
+
+    from properties.domain.editing import due_now
+    from properties.models import Property
+
+    return ("ended", due_now(Property.objects.all(), now=timezone.now()))
+
+
+JOBS: dict[str, Callable[..., Any]] = {
+    "task": _task,
+    "request": _request,
+    "command": _command,
+    "read all": _read_all,
+}

@@ -1,0 +1,113 @@
+"""The seeded world: a seed plays again to the last byte, a planted bug is told in a short story."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.mutants.places import find
+from lab.mutants.table import MUTANTS
+from lab.world.scheduler import Scheduler, Temper
+from lab.world.shorter import shorter
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = (".venv", ".git", "var", ".hypothesis", ".*_cache")
+PLANTED = "what a read teaches is not written before the PATCH (I4)"
+
+
+def played(*words: str, tree: Path = ROOT) -> tuple[int, str]:
+    """Play in a process of its own, since the world takes the place of the clock."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.world", *words],
+        cwd=tree,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.rule("I1", "I2", "I4", "I6", "I8", "I9", "I15", "I34")
+@pytest.mark.processes
+def test_each_seed_keeps_every_promise_and_plays_again_to_the_last_byte():
+    words = ("--seeds", "2", "--first", "5", "--json")
+    code, first = played(*words, "--at-once", "1")
+    assert (code, first.count("\n")) == (0, 2), first
+    verdicts = [json.loads(line) for line in first.splitlines()]
+    assert [(one["seed"], one["wrong"]) for one in verdicts] == [(n, []) for n in range(5, 7)]
+    # Something happened: edits of both sides, calls, faults.
+    assert all(one["figures"]["edits"] > 3 < one["figures"]["calls"] for one in verdicts)
+    assert sum(" is killed at a " in text for one in verdicts for _, text in one["story"]) > 0
+    assert sum(" is lost" in text for one in verdicts for _, text in one["story"]) > 0
+    code, again = played(*words)
+    assert (code, sorted(again.splitlines())) == (0, sorted(first.splitlines()))
+
+
+@pytest.mark.processes
+def test_a_planted_bug_is_seen_and_told_in_a_story_that_was_made_shorter(tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    (mutant,) = [one for one in MUTANTS if one.name == PLANTED]
+    place = find(tree, mutant.within, mutant.function, mutant.old)
+    place.file.write_text(place.changed(mutant.new))
+    words = ("--seeds", "1", "--json")
+    code, whole = played(*words, "--shorten", "0", tree=tree)
+    assert code == 1
+    code, told = played(*words, "--shorten", "15", tree=tree)
+    assert code == 1
+    found, short = json.loads(whole), json.loads(told)
+    assert short["wrong"][0].endswith("and nothing here tells of it (I4)")
+    assert len(short["taken"]) < len(found["taken"])
+
+
+@dataclass
+class Play:
+    """What came of a play with these decisions."""
+
+    taken: list[str]
+    wrong: list[str]
+
+
+@given(
+    st.sets(st.integers(0, 30), min_size=1, max_size=4),
+    st.integers(31, 60),
+    st.integers(0, 30),
+)
+def test_a_story_is_made_as_short_as_its_cause(causes, count, plays):
+    decisions = [str(number) for number in range(count)]
+    needed = {str(number) for number in causes}
+
+    def play(off: frozenset[str]) -> Play:
+        taken = [one for one in decisions if one not in off]
+        return Play(taken, ["lost"] if needed <= set(taken) else [])
+
+    whole = play(frozenset())
+    assert set(shorter(whole, play, is_over=lambda: False).taken) == needed
+    left = [plays]
+
+    def is_over() -> bool:
+        left[0] -= 1
+        return left[0] < 0
+
+    cut = shorter(whole, play, is_over=is_over)  # whatever it has found by then is a true story
+    assert (cut.wrong, needed <= set(cut.taken)) == (["lost"], True)
+
+
+def test_a_decision_hangs_on_its_name_alone_and_can_be_left_out():
+    names = [f"worker-1.1/2 statement {n} kill" for n in range(400)]
+    taken = Scheduler(7, lambda *_: None)
+    happened = [name for name in names if taken.happens(name, 0.1)]
+    assert (list(taken.taken), 10 < len(happened) < 90) == (happened, True)
+    without = Scheduler(7, lambda *_: None, off=frozenset(happened[:1]))
+    assert [name for name in reversed(names) if without.happens(name, 0.1)] == happened[:0:-1]
+    assert Scheduler(8, lambda *_: None).share("a") != taken.share("a")
+    assert not any(taken.happens(name, Temper().kill) for name in names)
