@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.sentence import said
+from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import said_of
 from crm_sync.zip_stream import ZipStream
 from orders.materials.file_names import cut, file_name, plain
@@ -42,7 +42,7 @@ def contents(materials: Iterable[Material]) -> Contents:
     for one in materials:
         row = next((file for file in one.files.all() if file.role == MaterialFile.Role.FILE), None)
         if row is None or not row.name:
-            missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", _why(row)))
+            missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", said(why_not(row))))
             continue
         name = f"{_folder(one)}{file_name(one, row.content_type)}"
         used[name.lower()] += 1
@@ -86,7 +86,8 @@ def _folder(material: Material) -> str:
     return f"{product}/{quality}/" if quality else f"{product}/"
 
 
-def _why(row: MaterialFile | None) -> str:
+def why_not(row: MaterialFile | None) -> Sentence:
+    """Return why the file of a material is not stored."""
     if row is None:
-        return gettext("it is at the platform alone")
-    return said(row.problem) or gettext("it is not downloaded yet")
+        return sentence("it is at the platform alone")
+    return row.problem or sentence("it is not downloaded yet")
