@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -347,6 +347,47 @@ class PropertyFilter:
     conditions: Mapping[str, tuple[Text, Q]]
 
 
+# --- the files in an export of properties ---------------------------------------------------------
+class FileKind(StrEnum):
+    """What a delivered file shows, in the order in which an export names the files."""
+
+    PHOTO = "PHOTO"
+    PLAN = "PLAN"
+    FILM = "FILM"
+    DOCUMENT = "DOCUMENT"
+
+
+@dataclass(frozen=True)
+class PropertyFile:
+    """A stored file of a property."""
+
+    kind: FileKind
+    title: str  # what the platform calls it
+    content_type: str
+    size: int  # bytes
+    stored_at: datetime
+    names: Iterator[str]  # the names that it may have beside other files, the best first
+    open: Callable[[], IO[bytes]]  # raises OSError if it cannot be read
+
+
+@dataclass(frozen=True)
+class FilesOfProperty:
+    """The stored files of a property, and those that should be here."""
+
+    stored: Sequence[PropertyFile]
+    missing: Sequence[tuple[str, Sentence]]  # what the platform calls it, and why it is not here
+
+
+@dataclass(frozen=True)
+class PropertyFiles:
+    """The source of the files in an export of properties."""
+
+    permission: str
+    # Takes the references of properties by their primary keys; returns the files of those that have
+    # any, in a constant number of queries.
+    find: Callable[[Mapping[int, str]], Mapping[int, FilesOfProperty]]
+
+
 # --- all of it -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class AppHooks:
@@ -391,6 +432,7 @@ class AppHooks:
     property_actions: Sequence[PropertyAction] = ()
     workspace_tabs: Sequence[WorkspaceTab] = ()
     property_pictures: Sequence[PropertyPictures] = ()
+    property_files: Sequence[PropertyFiles] = ()
     property_filters: Sequence[PropertyFilter] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()  # docs/outgoing.md

@@ -39,6 +39,7 @@ class OrdersConfig(AppConfig):
             recovery,
             retention,
         )
+        from orders.targets import property_files  # noqa: PLC0415
 
         register(
             AppHooks(
@@ -73,6 +74,7 @@ class OrdersConfig(AppConfig):
                 property_facts=[property_orders.facts],
                 property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],
+                property_files=[property_files.OF_PROPERTIES],
                 property_filters=[property_orders.OPEN_ORDERS, materials.PHOTOS],
             )
         )

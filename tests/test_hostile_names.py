@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from contextlib import suppress
 from typing import Any
 
@@ -15,11 +16,14 @@ from lxml.html import fromstring
 
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events
-from properties.feeds import Record
+from properties.feeds import Record, open_feed
+from properties.feeds.unpack import unpack
 from properties.models import Property
 from tests.api import encoded, program
 from tests.hostile import HOSTILE, UNSTORABLE, disguise
 from tests.journeys.test_property_push import remote
+from tests.orders.targets.stock import material, store
+from tests.orders.test_export_pictures import JPEG, deliver, export, make_home, named
 from tests.properties.test_feeds_export import differences, through
 from tests.roles import addresses, calendar_address, fill, lists_and_forms, ours, slug_of
 from tests.test_api_routes import address, views
@@ -27,6 +31,7 @@ from tests.test_api_routes import address, views
 pytestmark = pytest.mark.django_db
 # What would run, or be computed, if a page took a value for something else.
 RUN = re.compile(r"<script>zz|<img src=x|onmouseover=[\"']zz|\b1337\b")
+SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}\.jpg")  # of a file in a ZIP
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all but the end of a line
 TOGETHER = {
     "words": "".join(
@@ -133,6 +138,37 @@ def test_an_export_is_read_back_unchanged_or_says_what_it_cannot_hold(value, suf
     assert [type(one) for one in records] == ([] if "" in said else [Record])
     for record in records:
         assert set(differences(known, record)) <= said
+
+
+@every_value
+@pytest.mark.parametrize("suffix", [".json", ".xml"])
+def test_an_export_with_pictures_has_names_for_every_program_and_is_read_back(
+    value, suffix, admin_user, main, settings, tmp_path
+):
+    memory = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
+    settings.STORAGES = settings.STORAGES | {"materials": memory}
+    reference = "".join(one for one in value if one.isprintable()).strip()[:255]
+    home, names = make_home(main, reference), {"product": value[:100], "file_name": value}
+    for number in range(12):
+        one = material(deliver(home, value[:100], value[:100]), f"{number}", **names)
+        store(one, JPEG + bytes([number]), want=False)
+    material(deliver(home), "lacks", **names, url="https://cdn.test/1")
+    browser = Client()
+    browser.force_login(admin_user)
+    path, feed = tmp_path / "all.zip", tmp_path / f"all{suffix}"
+    path.write_bytes(export(browser, suffix, [home]).getvalue())
+    with feed.open("wb") as file:
+        beside = set(unpack(path, path.name, file, limit=10**7).beside)
+    whole = zipfile.ZipFile(path)
+    pictures = [name for name in whole.namelist() if SAFE.fullmatch(name)]
+    assert len({name.casefold() for name in pictures}) == 12
+    assert beside == {*pictures, "NOT INCLUDED.log"}
+    lines = whole.read("NOT INCLUDED.log").decode().split("\r\n")
+    assert not any(map(CONTROL.search, lines))
+    (record,) = [one for one in open_feed(feed) if isinstance(one, Record)]
+    assert record.reference == reference
+    listed = {name for __, name in named(whole, suffix)[reference]}
+    assert listed == {*pictures, "https://tours.test/1"}
 
 
 @some_values

@@ -19,6 +19,7 @@ DISPATCH = "tests/crm_sync/test_doorbell.py"
 DOWNLOAD = "tests/orders/test_download.py"
 DUE = "tests/crm_sync/test_due.py"
 EXPORTS = "tests/properties/test_admin_exporting.py"
+PICTURES = "tests/orders/test_export_pictures.py"
 FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
@@ -286,6 +287,24 @@ MUTANTS = (
         "_Forwards(A)",
         "A",
         (f"{EXPORTS}::test_what_a_workbook_holds_stays_while_it_grows",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an export has the files of orders for people who may not see orders (S17)",
+        "properties/admin/property",
+        "_file_sources",
+        "user.has_perm(one.permission)",
+        "True",
+        (f"{PICTURES}::test_who_may_not_see_orders_gets_no_file_and_is_not_offered_any",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a feed names the files of another property",
+        "properties/exports",
+        "_Pack._properties",
+        "self.beside.clear()",
+        "None",
+        (f"{PICTURES}::test_two_properties_never_share_a_name",),
         (SQLITE,),
     ),
     Mutant(

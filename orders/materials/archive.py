@@ -1,22 +1,23 @@
 """A ZIP of the delivered files of an order, made while it is sent and never stored (§4.5)."""
 
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 
 from django.core.files.storage import Storage
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.sentence import said
+from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import said_of
+from crm_sync.zip_stream import ZipStream
 from orders.materials.file_names import cut, file_name, plain
 from orders.materials.gallery import QUALITIES
 from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile
 
-BLOCK = 256 * 1024  # bytes in memory at once
 MISSING = _("NOT INCLUDED.txt")
 Entry = tuple[MaterialFile, str]
 
@@ -41,7 +42,7 @@ def contents(materials: Iterable[Material]) -> Contents:
     for one in materials:
         row = next((file for file in one.files.all() if file.role == MaterialFile.Role.FILE), None)
         if row is None or not row.name:
-            missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", _why(row)))
+            missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", said(why_not(row))))
             continue
         name = f"{_folder(one)}{file_name(one, row.content_type)}"
         used[name.lower()] += 1
@@ -65,25 +66,17 @@ def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
 def _bytes(
     found: Contents, storage: Storage, text_file: str, lost: Iterable[str]
 ) -> Iterator[bytes]:
-    sink = _Sink()
-    missing = list(found.missing)
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as whole:
-        for (row, name), line in zip(found.entries, lost, strict=True):
-            try:
-                file = storage.open(row.name)
-            except OSError:
-                missing.append(line)
-                continue
-            info = zipfile.ZipInfo(name, row.created_at.timetuple()[:6])
-            info.file_size = row.size or 0  # decides whether ZIP64 is used
-            with file, whole.open(info, "w") as entry:
-                while block := file.read(BLOCK):
-                    entry.write(block)
-                    yield sink.taken()
-            yield sink.taken()
-        if missing:
-            whole.writestr(text_file, "\r\n".join(missing) + "\r\n")
-    yield sink.taken()
+    whole, missing = ZipStream(), list(found.missing)
+    for (row, name), line in zip(found.entries, lost, strict=True):
+        try:
+            with storage.open(row.name) as file:
+                yield from whole.add(name, file.read, at=row.created_at, size=row.size or 0)
+        except OSError:
+            missing.append(line)
+    if missing:
+        text = ("\r\n".join(missing) + "\r\n").encode()
+        yield from whole.add(text_file, BytesIO(text).read, at=timezone.now(), size=len(text))
+    yield whole.end()
 
 
 def _folder(material: Material) -> str:
@@ -93,29 +86,8 @@ def _folder(material: Material) -> str:
     return f"{product}/{quality}/" if quality else f"{product}/"
 
 
-def _why(row: MaterialFile | None) -> str:
+def why_not(row: MaterialFile | None) -> Sentence:
+    """Return why the file of a material is not stored."""
     if row is None:
-        return gettext("it is at the platform alone")
-    return said(row.problem) or gettext("it is not downloaded yet")
-
-
-class _Sink:
-    """The output of `zipfile`. It cannot seek, and `taken` empties it."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def write(self, data: bytes, /) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: there is nothing to flush."""
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to close."""
-
-    def taken(self) -> bytes:
-        """Return the bytes written since the last call."""
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
+        return sentence("it is at the platform alone")
+    return row.problem or sentence("it is not downloaded yet")

@@ -72,8 +72,11 @@ def key(name: str) -> str:
 
 
 def _part(part: str, values: Mapping[str, str]) -> str:
-    filled = _PLACE.sub(lambda found: plain(values[found[1]]), part)
-    return cut(plain(filled)) or "_"
+    filled = plain(_PLACE.sub(lambda found: plain(values[found[1]]), part))
+    shorter = cut(filled)
+    if shorter != filled and f"{{{NUMBER}}}" in part:  # what tells files apart stays
+        shorter = f"{shorter}-{values[NUMBER]}"
+    return shorter or "_"
 
 
 def _without_ending(pattern: str) -> str:

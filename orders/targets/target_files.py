@@ -122,14 +122,17 @@ def names(target: Target, file: MaterialFile) -> Iterator[str]:
     return name_pattern.names(target.pattern, values(material), suffix, first)
 
 
-def values(material: Material) -> Mapping[str, str]:
-    """Return the values of a pattern for a material; none is empty."""
+def values(material: Material, reference: str | None = "") -> Mapping[str, str]:
+    """Return the values of a pattern for a material; none is empty.
+
+    Args:
+        reference: that of its property, if the caller knows it.
+    """
     ready = material.material_set
     order = ready.order.platform_id if ready.order else ""
-    home = ready.real_estate_property
-    reference = (ready.order.object_reference_id if ready.order else "") or (
-        home.object_reference_id if home else ""
-    )
+    reference = reference or (ready.order.object_reference_id if ready.order else "")
+    if not reference and ready.real_estate_property is not None:
+        reference = ready.real_estate_property.object_reference_id
     product = material.product or material.target_platform or "materials"
     quality = QUALITIES.get(material.visual_type) or material.visual_type or "original"
     return {

@@ -19,6 +19,7 @@ from crm_sync.text import quoted
 
 IDX = "data/unload.txt"
 _FEEDS = frozenset({".txt", ".csv", ".tsv", ".xml", ".json", ".xlsx", ".idx", ".zip", ".gz"})
+_PACKED = frozenset({".zip", ".gz"})
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
 NAMED = 5  # files in a message that could be the feed
 MOST_FILES = 50_000  # in a ZIP
@@ -31,8 +32,11 @@ _WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 
 
-def the_feed(names: Collection[str]) -> str:
+def the_feed(names: Collection[str], *, in_zip: bool = False) -> str:
     """Return the name of the feed among the names of files, with slashes between folders.
+
+    Args:
+        in_zip: the files of a ZIP, in which one that is packed again is no feed beside another.
 
     Raises:
         ValueError: there is no feed, or several files could be the feed.
@@ -40,7 +44,9 @@ def the_feed(names: Collection[str]) -> str:
     shown = sorted(name for name in names if not _HIDDEN.search(name))
     if found := [name for name in shown if f"/{name.lower()}".endswith(f"/{IDX}")]:
         return _only(found)
-    return _only([name for name in shown if _may_be_feed(name)])
+    found = [name for name in shown if _may_be_feed(name)]
+    once = [name for name in found if PurePosixPath(name).suffix.lower() not in _PACKED]
+    return _only(once if in_zip and once else found)
 
 
 def is_delivery(name: str) -> bool:
@@ -170,7 +176,7 @@ def _from_zip(archive: zipfile.ZipFile, into: BinaryIO, *, limit: int) -> Unpack
                 sentence("the ZIP holds a file that leads out of it: %(name)s", name=quoted(name))
             )
     try:
-        chosen = the_feed(names)
+        chosen = the_feed(names, in_zip=True)
     except ValueError as error:
         raise NotUnpacked(sentence("the ZIP %(problem)s", problem=str(error))) from None
     info = archive.getinfo(chosen)

@@ -362,6 +362,9 @@ def test_each_answer_to_an_export_is_translated(reader, main, stock, monkeypatch
 
     monkeypatch.setattr(export_actions, "written", refuses)
     said(choose(reader, "export_xlsx", mine))
+    chosen = {"action": "export_xml_zip", "_selected_action": [row.pk for row in mine]}
+    reader.post(PROPERTIES, chosen).getvalue()
+    said(reader.get(f"{PROPERTIES}changes/"))
     notes = noted()
     assert all(text.startswith("Exported ") for text in notes)
 

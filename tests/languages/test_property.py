@@ -14,7 +14,7 @@ from orders.models import PersonSettings
 from properties.catalog import misplaced, new_faults, parsing, validate
 from properties.catalog.lookup import FIELDS
 from properties.catalog.numbers import Unreadable
-from properties.exports import ExportReport
+from properties.exports.export_report import ExportReport
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, WaitReason
 from tests.crm_sync.admin_pages import client_of, make_workspace

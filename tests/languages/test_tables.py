@@ -13,7 +13,7 @@ from openpyxl import load_workbook
 from properties import catalog
 from properties.catalog import Kind
 from properties.domain.editing import create
-from properties.exports import written
+from properties.exports.export_file import written
 from properties.feeds import open_feed
 from properties.feeds.profile import Profile
 from properties.feeds.recognition import read_feed

@@ -8,7 +8,7 @@ from openpyxl import load_workbook
 
 from properties.admin.words import in_one_line
 from properties.domain.editing import create
-from properties.exports import written
+from properties.exports.export_file import written
 from properties.feeds.recognition import read_feed
 from properties.forms import PropertyForm
 from properties.imports.engine import import_feed

@@ -14,13 +14,16 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync import hooks
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
+from crm_sync.hooks import PropertyFiles
 from crm_sync.models import Workspace
 from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
-from properties.catalog import label
-from properties.exports import ExportReport, written
+from properties.exports.export_file import written
+from properties.exports.export_report import ExportReport
+from properties.exports.export_zip import NOT_INCLUDED, packed
 from properties.feeds.table.table_writer import Written
 from properties.models import Property
 
@@ -29,6 +32,7 @@ TYPES = {
     ".json": "application/json",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".xml": "application/xml",
+    ".zip": "application/zip",
 }
 PATIENCE = 5.0  # seconds of writing before the first byte is sent
 SHOWN = 5  # lines of what a format cannot hold
@@ -57,8 +61,29 @@ class ExportActions:
         """Send an OpenImmo file (POST only)."""
         return export(request, queryset, ".xml")
 
+    @action(description=_("Export as SwissRETS JSON with pictures"), permissions=["files"])
+    def export_json_zip(
+        self, request: HttpRequest, queryset: QuerySet[Any]
+    ) -> HttpResponseBase | None:
+        """Send a SwissRETS file and the stored files of its properties as a ZIP (POST only)."""
+        return export_with_files(request, queryset, ".json")
 
-EXPORTS = ("export_csv", "export_xlsx", "export_json", "export_xml")
+    @action(description=_("Export as OpenImmo XML with pictures"), permissions=["files"])
+    def export_xml_zip(
+        self, request: HttpRequest, queryset: QuerySet[Any]
+    ) -> HttpResponseBase | None:
+        """Send an OpenImmo file and the stored files of its properties as a ZIP (POST only)."""
+        return export_with_files(request, queryset, ".xml")
+
+    def has_files_permission(self, request: HttpRequest) -> bool:
+        """Return whether this person may see the files of properties, of any app (S17)."""
+        return bool(_file_sources(request.user))
+
+
+EXPORTS = (
+    *("export_csv", "export_xlsx", "export_json", "export_xml"),
+    *("export_json_zip", "export_xml_zip"),
+)
 
 
 def export(
@@ -72,10 +97,7 @@ def export(
     Returns:
         the file, or None if there is only a message.
     """
-    slugs = sorted(set(chosen.order_by().values_list("workspace__slug", flat=True).distinct()))
-    if len(slugs) != 1:  # references are unique within a workspace only
-        text = gettext("One file holds one workspace: narrow the list to one first.")
-        messages.error(request, text)
+    if (slug := _slug(request, chosen)) is None:
         return None
     draft = tempfile.TemporaryDirectory(prefix="export-")
     path, report = Path(draft.name) / f"properties{suffix}", ExportReport()
@@ -98,10 +120,60 @@ def export(
         count=chosen.order_by().count(),
         format=suffix[1:].upper(),
     )
-    note(request, Workspace.objects.filter(slug=slugs[0]).only("pk", "slug"), text)
-    response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
+    note(request, Workspace.objects.filter(slug=slug).only("pk", "slug"), text)
+    return _answer(_follow(draft, path, steps), slug, suffix)
+
+
+def export_with_files(
+    request: HttpRequest, chosen: QuerySet[Property], suffix: str
+) -> StreamingHttpResponse | None:
+    """Send a ZIP while it is made: the chosen properties, and their files that are stored here.
+
+    A text in the ZIP says what is not in it, since nobody knows this before the last byte.
+
+    Returns:
+        the ZIP, or None if there is only a message.
+    """
+    if (slug := _slug(request, chosen)) is None:
+        return None
+    text = sentence(
+        "Exported %(count)s properties as %(format)s with pictures.",
+        count=chosen.order_by().count(),
+        format=suffix[1:].upper(),
+    )
+    note(request, Workspace.objects.filter(slug=slug).only("pk", "slug"), text)
+    told = gettext("If something is missing in the ZIP, %(file)s in it says what and why.")
+    messages.info(request, told % {"file": NOT_INCLUDED})
+    report = ExportReport()
+    pieces = packed(
+        f"properties{suffix}",
+        report.named(chosen),
+        _file_sources(request.user),
+        report,
+        get_language() or "en",
+    )
+    return _answer(pieces, slug, ".zip")
+
+
+def _file_sources(user: Any) -> list[PropertyFiles]:
+    """Return where the files of properties come from, as far as this person may see them (S17)."""
+    return [one for one in hooks.plugged().property_files if user.has_perm(one.permission)]
+
+
+def _slug(request: HttpRequest, chosen: QuerySet[Property]) -> str | None:
+    """Return the one workspace of the chosen properties; if there are several, say so."""
+    slugs = sorted(set(chosen.order_by().values_list("workspace__slug", flat=True).distinct()))
+    if len(slugs) == 1:  # references are unique within a workspace only
+        return slugs[0]
+    text = gettext("One file holds one workspace: narrow the list to one first.")
+    messages.error(request, text)
+    return None
+
+
+def _answer(pieces: Iterator[bytes], slug: str, suffix: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(pieces, content_type=TYPES[suffix])
     stem = gettext("properties-%(workspace)s-%(day)s")  # of the name of a file
-    name = stem % {"workspace": slugs[0], "day": f"{timezone.now():%Y-%m-%d}"} + suffix
+    name = stem % {"workspace": slug, "day": f"{timezone.now():%Y-%m-%d}"} + suffix
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return response
 
@@ -117,16 +189,7 @@ def _follow(
 
 
 def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> None:
-    left_out = gettext("%(name)s was left out: %(reasons)s")
-    complaints = [
-        left_out % {"name": name, "reasons": "; ".join(map(said, why))}
-        for name, why in report.left_out.items()
-    ]
-    unsaid = gettext("%(field)s: %(reason)s (%(count)s)")
-    complaints += [
-        unsaid % {"field": label(path), "reason": said(reason), "count": number(count)}
-        for (path, reason), (count, _references) in sorted(report.unsaid.items())
-    ]
+    complaints = list(report.complaints())
     more = len(complaints) - SHOWN
     shown = complaints[:SHOWN]
     if more > 0:

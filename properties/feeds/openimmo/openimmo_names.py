@@ -332,6 +332,10 @@ COMMISSIONS = {
 # Links among the attachments, by their group.
 LINKS = {"FILMLINK": "videoLinks", "PANORAMA": "virtualTourLinks"}
 
+# Files among the attachments: what they show to their group. The first photo has one of its own.
+FILES = {"PHOTO": "BILD", "PLAN": "GRUNDRISS", "FILM": "FILM", "DOCUMENT": "DOKUMENTE"}
+FIRST_PHOTO = "TITELBILD"
+
 
 class ObjectType(NamedTuple):
     """A kind of object: the attribute of its element, its propertyType, and its words."""

@@ -8,7 +8,7 @@ such values are reported as left out.
 import copy
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from crm_sync import __version__
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
+from properties.feeds.attachment import PHOTO, Attachment
 from properties.feeds.openimmo import openimmo_names
 from properties.feeds.openimmo.record import REFERENCE, TEXT, OpenimmoRecordReader
 from properties.feeds.profile import Profile
@@ -42,21 +43,29 @@ _TAIL = "</anbieter>\n</openimmo>\n"
 
 
 def write_openimmo(
-    path: Path, documents: Iterable[Document], *, now: datetime
+    path: Path,
+    documents: Iterable[Document],
+    *,
+    now: datetime,
+    files: Sequence[Attachment] = (),
 ) -> Iterator[Written]:
-    """Write an OpenImmo file; after each document, yield its values that could not be written.
+    """Write an OpenImmo file; for each document, yield its values that cannot be written.
 
     It is a partial transmission: what it lacks is not missing, so it also fits a selection. A
     property that cannot be read back is left out. Its entries have the path WHOLE.
+
+    Args:
+        files: what is in it when the iteration goes on belongs to the document of the last step.
     """
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_HEAD.format(version=__version__, now=now))
         for document in documents:
             record = to_openimmo(document, now=now)
             unsaid = _completed(document, record)
-            if not any(name == WHOLE for name, _ in unsaid):
-                file.write("".join(_xml("immobilie", record)) + "\n")
             yield str(document[REFERENCE]), unsaid
+            if not any(name == WHOLE for name, _ in unsaid):
+                _write_files(record, files)
+                file.write("".join(_xml("immobilie", record)) + "\n")
         file.write(_TAIL)
 
 
@@ -226,6 +235,23 @@ def _write_links(record: Document, document: Document) -> None:
             found.append(one)
     if found:
         record["anhaenge"] = {"anhang": found[0] if len(found) == 1 else found}
+
+
+def _write_files(record: Document, files: Sequence[Attachment]) -> None:
+    """Put files before the links: many programs take the first picture."""
+    first = next((file for file in files if file.kind == PHOTO), None)
+    found = []
+    for file in files:
+        group = openimmo_names.FIRST_PHOTO if file is first else openimmo_names.FILES[file.kind]
+        one: Document = {"@location": "EXTERN", "@gruppe": group}
+        _put(one, "anhangtitel", file.title)
+        _put(one, "format", file.path.rpartition(".")[2])
+        _put(one, "daten.pfad", file.path)
+        found.append(one)
+    if found:
+        links = record.get("anhaenge", {}).get("anhang", [])
+        found += links if isinstance(links, list) else [links]
+        record["anhaenge"] = {"anhang": found}
 
 
 def _items(document: Document, name: str) -> list[Document]:

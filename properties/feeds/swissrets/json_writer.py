@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from crm_sync import __version__
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
 from properties.catalog import Kind, NameSource, enums
+from properties.feeds.attachment import Attachment
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
@@ -28,10 +29,19 @@ _STRICT = Profile(lenient=False)  # a file of ours has no invalid values
 WHOLE = ""  # the path for a property that cannot be written at all
 
 
-def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> Iterator[Written]:
-    """Write a SwissRETS file; after each document, yield its values that could not be written.
+def write_json(
+    path: Path,
+    documents: Iterable[Document],
+    *,
+    now: datetime,
+    files: Sequence[Attachment] = (),
+) -> Iterator[Written]:
+    """Write a SwissRETS file; for each document, yield its values that cannot be written.
 
     A property that SwissRETS would refuse is left out. Its entries have the path WHOLE.
+
+    Args:
+        files: what is in it when the iteration goes on belongs to the document of the last step.
     """
     with path.open("w", encoding="utf-8") as file:
         generator = {"name": "crm-sync", "version": __version__}  # the format requires it
@@ -41,10 +51,11 @@ def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> I
         for document in documents:
             record = to_swissrets(document)
             unsaid = _lost(document, record)
+            yield record["referenceId"], unsaid
             if not any(path == WHOLE for path, __ in unsaid):
+                _put_files(record, files)
                 file.write(separator + json.dumps(record, ensure_ascii=False))
                 separator = ",\n"
-            yield record["referenceId"], unsaid
         file.write("\n]}\n")
 
 
@@ -73,6 +84,15 @@ def to_swissrets(document: Document) -> Document:
         links = {source: rest[target] for source, target in vocabulary.LINKS if rest.get(target)}
         _put(texts[0], "attachments", links or None)
     return record
+
+
+def _put_files(record: Document, files: Sequence[Attachment]) -> None:
+    """Put files beside the links of the first language; a path is an address from the feed on."""
+    lists: dict[str, list[Document]] = {}
+    for file in files:
+        one = {"url": file.path, "title": file.title, "mimeType": file.content_type}
+        lists.setdefault(vocabulary.FILES[file.kind], []).append(one)
+    _put(record["localizations"][0], "attachments", lists or None)
 
 
 def _lost(document: Document, record: Document) -> Unsaid:

@@ -65,6 +65,9 @@ CONDITIONS = (
 # Links are in the attachments of each localization in SwissRETS, on the platform at top level.
 LINKS = (("virtualTourLinks", "virtualTourLinks"), ("youTubeLinks", "videoLinks"))
 
+# Files in the attachments of the first localization: what they show to their list.
+FILES = {"PHOTO": "images", "PLAN": "plans", "FILM": "documents", "DOCUMENT": "documents"}
+
 # `propertyType` by the main category; OTHER for any other category.
 PROPERTY_TYPES = {
     "APARTMENT": """APARTMENT ATTIC_FLAT FURNISHED_FLAT GRANNY_FLAT LOFT MAISONETTE ONE_ROOM_FLAT

@@ -42,6 +42,14 @@ def test_the_number_goes_on_where_a_name_is_taken():
     assert first("{name}", 3, number=9) == ["front.jpg", "front-2.jpg", "front-3.jpg"]
 
 
+@pytest.mark.parametrize("pattern", ["{reference}-{nn}", "{nn}-{reference}", "{nn}/{reference}"])
+@pytest.mark.parametrize("value", ["x" * 300, "ü" * 150, "a." * 100])
+def test_a_value_that_is_too_long_never_cuts_off_the_number(pattern, value):
+    names = first(pattern, 120, reference=value)
+    assert len(set(names)) == 120
+    assert all(len(part.encode()) <= 255 for name in names for part in name.split("/"))
+
+
 @pytest.mark.parametrize(
     ("value", "name"),
     [

@@ -48,6 +48,15 @@ def test_the_only_feed_in_a_zip_is_taken_whatever_else_is_there(tmp_path, name):
     assert (found.name, content) == (name.rpartition("/")[2], FEED)
 
 
+def test_a_document_that_is_a_zip_is_no_second_feed_of_a_zip(tmp_path):
+    documents = [("a.zip", zipped(("a.xml", FEED))), ("plans/b.ZIP", b"x"), ("c.gz", b"x")]
+    found, content = unpacked(tmp_path, zipped(*documents, ("stock.xml", FEED)))
+    assert (found.name, content) == ("stock.xml", FEED)
+    assert found.beside == ("a.zip", "c.gz", "plans/b.ZIP")
+    with pytest.raises(NotUnpacked, match=r"holds several feeds: a\.zip, c\.gz, plans/b\.ZIP"):
+        unpacked(tmp_path, zipped(*documents))
+
+
 def test_gzip_is_unpacked_and_what_is_not_packed_stays_as_it_is(tmp_path):
     assert unpacked(tmp_path, gzip.compress(FEED), "stock.xml.gz") == (Unpacked("stock.xml"), FEED)
     assert unpacked(tmp_path, FEED, "stock.txt") == (Unpacked("stock.txt"), FEED)
