@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-LENGTH = 16  # hex digits of our own ids
+LENGTH = 32  # hex digits of our own ids, as of the trace ids of W3C Trace Context
 _HARMLESS = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
