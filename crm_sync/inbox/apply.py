@@ -124,10 +124,13 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
                 sentence("the same as received event %(id)s", id=str(original)),
             )
         else:
-            state, text = _apply(batch, event, one.pk)
+            with tracing.after(one.claim.row.traceparent):  # the span of this row, not of the batch
+                state, text = _apply(batch, event, one.pk)
         columns = {"state": state, "effect": text, "applied_at": now, **NO_PROBLEM}
         # From now on, a copy with this digest is a duplicate.
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
+        if tracing.is_recording():  # the read of its order comes after this
+            ends[one.pk]["traceparent"] = one.claim.row.traceparent
     batch.write()
     _end(parsed, ends)
     return {pk: end["state"] for pk, end in ends.items()}

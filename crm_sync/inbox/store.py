@@ -55,7 +55,8 @@ def store(
         DatabaseError: it could not be stored, so the platform must not get a 2xx (I15).
     """
     digest = hashlib.sha256(body).hexdigest()
-    tracing.rename(tracing.of_digest(digest))
+    # The headers are masked, so a secret in one of them is no `traceparent`.
+    tracing.rename(tracing.of_digest(digest), headers.get("Traceparent", ""))
     columns = {
         "workspace": workspace_id,
         "digest": digest,
@@ -66,6 +67,8 @@ def store(
         "received_at": now,
         "due_at": now,
     }
+    if cause := tracing.current().traceparent:
+        columns["traceparent"] = cause
     for __ in range(2):  # the row with the same bytes may have been settled in between
         has_message = _insert(columns, given)
         if has_message is not None:
@@ -173,5 +176,5 @@ RECEIVED_EVENTS = RowQueue(
     calls=False,
     batch_size=BATCH_SIZE,
     lease=leases.SHORT_LEASE,
-    columns=("workspace", "digest", "body", "attempts", "replay_of"),
+    columns=("workspace", "digest", "body", "attempts", "replay_of", "traceparent"),
 )
