@@ -187,9 +187,13 @@ def new() -> str:
     return secrets.token_hex(LENGTH // 2)
 
 
-def of_digest(digest: str) -> str:
-    """Return the id of a callback by the SHA-256 of its bytes."""
-    return digest[:LENGTH]
+def of_digest(digest: str, cause: str | None = None) -> str:
+    """Return the id of a callback by the SHA-256 of its bytes.
+
+    Args:
+        cause: the `traceparent` of its row. It names another trace if the platform brought one.
+    """
+    return cause.split("-")[1] if cause else digest[:LENGTH]
 
 
 def taken(given: str) -> str:

@@ -178,7 +178,8 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     if isinstance(error, leases.LeaseLost):
         return RowOutcome.LOST
     if not isinstance(error, DatabaseError):
-        with tracing.under(tracing.of_digest(one.claim.row.digest)):
+        row = one.claim.row
+        with tracing.under(tracing.of_digest(row.digest, row.traceparent)):
             log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text, place = f"{type(error).__name__}: {error}", failure_groups.place_of(error)

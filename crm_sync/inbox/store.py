@@ -126,7 +126,10 @@ def digest_of(body: bytes) -> str:
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
     pairs = zip(claims, outcomes, strict=True)
-    said = (f"{one.row.pk} {end} [{tracing.of_digest(one.row.digest)}]" for one, end in pairs)
+    said = (
+        f"{one.row.pk} {end} [{tracing.of_digest(one.row.digest, one.row.traceparent)}]"
+        for one, end in pairs
+    )
     # One line for all events: a line for each would take a tenth of the time of the events.
     log.info("received events: %s", ", ".join(said))
     for hook in hooks.plugged().after_applied:

@@ -79,7 +79,7 @@ def _name_after_event(row: Order | Assignment, order_id: str) -> None:
     newest = events.order_by("-pk").values_list("digest", "traceparent").first()
     if newest:
         digest, cause = newest
-        tracing.rename(tracing.of_digest(digest), cause or "")
+        tracing.rename(tracing.of_digest(digest, cause), cause or "")
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:

@@ -214,12 +214,14 @@ def posted(workspace, body: bytes, **headers: str):
 
 
 @pytest.mark.rule("S1")
-def test_a_callback_continues_a_trace_once_its_secret_is_right(workspace, drain_all, spans):
+def test_a_callback_continues_a_trace_once_its_secret_is_right(workspace, drain_all, spans, caplog):
     refused = posted(workspace, b'{"event": "A"}', **{"X-API-Key": "wrong", "traceparent": SENT})
     taken = posted(workspace, b'{"event": "B"}', traceparent=SENT)
     again = posted(workspace, b'{"event": "B"}')  # equal bytes, which wait
     assert [one.status_code for one in (refused, taken, again)] == [401, 200, 200]
-    drain_all()
+    with caplog.at_level(logging.INFO):
+        drain_all()
+    assert f"QUARANTINED [{OF_OTHERS}]" in caplog.text  # the log has the same id
     first, second, third, applied = spans()
     assert (first.trace, first.parent) == (refused.headers["X-Request-ID"], "")
     assert (second.trace, second.parent) == (OF_OTHERS, THEIRS)
