@@ -1,10 +1,11 @@
 # Every target is complete on a fresh machine with Python 3.11 and make: it makes .venv by itself.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+DIST := dist
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills world scale soak mutants chaos check messages bench wheel sbom lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills world scale soak mutants chaos check messages bench wheel sbom release lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -76,15 +77,19 @@ bench: .venv/development  ## measure how fast it is, with wrk where there is one
 	$(BIN)/python -m lab.benchmarks --write
 
 wheel: .venv/development  ## build the wheel into dist/, beside the list of what it needs, with hashes
-	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
-	cp requirements.txt dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) .
+	cp requirements.txt $(DIST)/
 
 # It does not know where the build finds the version.
-sbom: VERSION = $(shell $(BIN)/python -c 'import crm_sync; print(crm_sync.__version__)')
-sbom: .venv/development  ## write the software bill of materials: sbom.json, CycloneDX
+sbom release: VERSION = $(shell $(BIN)/python -c 'import crm_sync; print(crm_sync.__version__)')
+sbom: .venv/development  ## write the software bill of materials into dist/: sbom.json, CycloneDX
+	mkdir -p $(DIST)
 	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > .venv/project.toml
 	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject .venv/project.toml \
-		--output-reproducible -o sbom.json
+		--output-reproducible -o $(DIST)/sbom.json
+
+release: wheel sbom  ## build all that a release has into dist/, with the SHA-256 of each file
+	cd $(DIST) && sha256sum crm_sync-$(VERSION)-*.whl requirements.txt sbom.json > SHA256SUMS
 
 lock: .venv/development  ## write the lock files anew from requirements*.in
 	$(BIN)/pip install --quiet uv

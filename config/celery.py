@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_init
+from celery.signals import beat_init, worker_init, worker_process_init
 
 from config import (
     broker,
@@ -12,6 +12,7 @@ from config import (
     task_ids,  # noqa: F401 - it connects signals
 )
 from config.environment import end_in_one_line
+from crm_sync.observing import recording
 
 broker.use()
 end_in_one_line()
@@ -31,4 +32,6 @@ def share_connections(**_: Any) -> None:
 
 worker_init.connect(share_connections)
 worker_init.connect(orphan.watch)
+worker_init.connect(recording.begin)
+worker_process_init.connect(recording.begin)  # of a pool of processes, which --pool chooses
 beat_init.connect(orphan.watch)

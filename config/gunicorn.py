@@ -6,6 +6,7 @@ from gunicorn.glogging import Logger
 
 from config import orphan
 from crm_sync import tracing
+from crm_sync.observing import recording
 from crm_sync.text import in_one_line
 
 worker_class = "gthread"
@@ -42,3 +43,8 @@ logger_class = AccessLog
 def on_starting(_: Any) -> None:
     """Watch honcho from the main process. The workers end with it."""
     orphan.watch()
+
+
+def post_worker_init(_: Any) -> None:
+    """Record traces in each worker, not in the main process, which only starts them."""
+    recording.begin()

@@ -96,6 +96,9 @@ CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 CA_BUNDLE = env.certificates("CA_BUNDLE")
 CALLBACK_BODY_LIMIT = 256 * 1024  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
+# The receiver of traces (docs/operations.md#traces). OpenTelemetry reads it and its other variables
+# itself, so it is no setting of ours. Without it nothing is recorded.
+OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
 # S22: the number of calls with a wrong secret, from one address to one workspace in a minute, that
 # are answered 401 and counted one by one. Further calls are answered 429. 0: no limit.

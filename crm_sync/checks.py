@@ -7,6 +7,8 @@ from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError
 
+from crm_sync.observing import recording
+
 
 @checks.register("crm_sync", deploy=True)
 def callbacks_arrive_over_https(**_: Any) -> list[checks.CheckMessage]:
@@ -45,3 +47,11 @@ def callbacks_are_authenticated(
         )
         for slug in slugs
     ]
+
+
+@checks.register("crm_sync")
+def traces_can_be_sent(**_: Any) -> list[checks.CheckMessage]:
+    """Warn if a receiver of traces is set and gets none."""
+    fault = recording.problem()
+    hint = recording.REMEDY if fault == recording.LACKING else "Unset OTEL_EXPORTER_OTLP_PROTOCOL."
+    return [checks.Warning(fault, hint=hint, id="crm_sync.W003")] if fault else []

@@ -124,10 +124,13 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
                 sentence("the same as received event %(id)s", id=str(original)),
             )
         else:
-            state, text = _apply(batch, event, one.pk)
+            with tracing.after(one.claim.row.traceparent):  # the span of this row, not of the batch
+                state, text = _apply(batch, event, one.pk)
         columns = {"state": state, "effect": text, "applied_at": now, **NO_PROBLEM}
         # From now on, a copy with this digest is a duplicate.
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
+        if tracing.is_recording():  # the read of its order comes after this
+            ends[one.pk]["traceparent"] = one.claim.row.traceparent
     batch.write()
     _end(parsed, ends)
     return {pk: end["state"] for pk, end in ends.items()}
@@ -175,7 +178,8 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     if isinstance(error, leases.LeaseLost):
         return RowOutcome.LOST
     if not isinstance(error, DatabaseError):
-        with tracing.under(tracing.of_digest(one.claim.row.digest)):
+        row = one.claim.row
+        with tracing.under(tracing.of_digest(row.digest, row.traceparent)):
             log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text, place = f"{type(error).__name__}: {error}", failure_groups.place_of(error)

@@ -25,6 +25,7 @@ def callbacks_first(
             found = resolve(request.path_info, "crm_sync.urls")
         except Resolver404:
             return get_response(request)
+        request.resolver_match = found
         response: HttpResponseBase = found.func(request, **found.kwargs)
         if isinstance(response, Response):
             response.render()

@@ -55,7 +55,8 @@ def store(
         DatabaseError: it could not be stored, so the platform must not get a 2xx (I15).
     """
     digest = hashlib.sha256(body).hexdigest()
-    tracing.rename(tracing.of_digest(digest))
+    # The headers are masked, so a secret in one of them is no `traceparent`.
+    tracing.rename(tracing.of_digest(digest), headers.get("Traceparent", ""))
     columns = {
         "workspace": workspace_id,
         "digest": digest,
@@ -66,6 +67,8 @@ def store(
         "received_at": now,
         "due_at": now,
     }
+    if cause := tracing.current().traceparent:
+        columns["traceparent"] = cause
     for __ in range(2):  # the row with the same bytes may have been settled in between
         has_message = _insert(columns, given)
         if has_message is not None:
@@ -123,7 +126,10 @@ def digest_of(body: bytes) -> str:
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
     pairs = zip(claims, outcomes, strict=True)
-    said = (f"{one.row.pk} {end} [{tracing.of_digest(one.row.digest)}]" for one, end in pairs)
+    said = (
+        f"{one.row.pk} {end} [{tracing.of_digest(one.row.digest, one.row.traceparent)}]"
+        for one, end in pairs
+    )
     # One line for all events: a line for each would take a tenth of the time of the events.
     log.info("received events: %s", ", ".join(said))
     for hook in hooks.plugged().after_applied:
@@ -173,5 +179,5 @@ RECEIVED_EVENTS = RowQueue(
     calls=False,
     batch_size=BATCH_SIZE,
     lease=leases.SHORT_LEASE,
-    columns=("workspace", "digest", "body", "attempts", "replay_of"),
+    columns=("workspace", "digest", "body", "attempts", "replay_of", "traceparent"),
 )

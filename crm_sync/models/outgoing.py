@@ -104,6 +104,8 @@ class OutgoingMessage(models.Model):
         null=True, blank=True, help_text="HTTP status of the last attempt"
     )
     answer = SentenceField(blank=True, default="", help_text="Why the last attempt failed")
+    # The span that wrote it; None if nothing is recorded.
+    traceparent = models.CharField(max_length=55, null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -87,6 +87,8 @@ class ReceivedEvent(DueModel):
         related_name="replays",
         db_index=False,
     )
+    # The span that stored it, then the one that applied it; None if nothing is recorded.
+    traceparent = models.CharField(max_length=55, null=True, editable=False)
     cleared_at = models.DateTimeField(
         null=True, blank=True, help_text="When its bytes and headers were removed (S23)"
     )

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync import tracing
 from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
 from crm_sync.sentence import lazy_sentence
 from crm_sync.work.doorbell import doorbell
@@ -28,11 +29,13 @@ class Message:
         kind: the name of a registered kind.
         at: the time of the event.
         data: ids and states as JSON, without personal data; the workspace is added.
+        cause: the `traceparent` of what it reports, if that is not the current work of this thread.
     """
 
     kind: str
     at: datetime
     data: Mapping[str, Any]
+    cause: str = ""
 
 
 def tell(
@@ -128,6 +131,7 @@ def _row(
         message_id=f"msg_{secrets.token_hex(16)}",
         kind=message.kind,
         payload=json.dumps(said, ensure_ascii=False, separators=(",", ":")),
+        traceparent=message.cause or tracing.current().traceparent or None,
         due_at=now,
         created_at=now,
     )

@@ -25,7 +25,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import permits
+from crm_sync import permits, tracing
 from crm_sync.models import OutgoingMessage, Subscription, due
 from crm_sync.outgoing import groups, outbox, retry_schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
@@ -162,7 +162,7 @@ def _send_group(claim: Claim[Subscription], receiver: Receiver) -> SendingOutcom
     text = groups.body(row, group)
     if not claim.write({}):
         raise leases.LeaseLost
-    with permits.away():
+    with permits.away(), tracing.after(group.shown[0].traceparent):
         attempt = receiver.send(group.key, text, at=timezone.now())
     now = timezone.now()
     ended = _write(claim, [(group.shown[0], group.rows, attempt)], now=now)
@@ -175,8 +175,11 @@ def _send_group(claim: Claim[Subscription], receiver: Receiver) -> SendingOutcom
 def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[DeliveryResult]:
     """Send messages in parallel. The threads do not use the database."""
 
+    here = tracing.current().traceparent  # a thread of the pool does not know it
+
     def send(one: OutgoingMessage) -> DeliveryResult:
-        return receiver.send(one.message_id, one.payload, at=timezone.now())
+        with tracing.after(one.traceparent or here):
+            return receiver.send(one.message_id, one.payload, at=timezone.now())
 
     if len(messages) == 1:
         return [send(messages[0])]

@@ -1,5 +1,6 @@
 """One call to the platform, which returns a value or raises one of our errors."""
 
+import re
 import time
 from typing import Any
 from urllib.parse import urlsplit
@@ -7,7 +8,7 @@ from urllib.parse import urlsplit
 from crm_sync.platform import transport
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.exchange import Exchange, Observer
-from crm_sync.platform.redaction import Redactor
+from crm_sync.platform.redaction import MASK, Redactor
 from crm_sync.platform.responses import Answer, read_answer
 
 
@@ -31,7 +32,9 @@ def call(
     """
     path, began, raw, error = urlsplit(url).path, time.monotonic(), None, None
     try:
-        raw = transport.send(method, url, deadline=deadline, **kwargs)
+        raw = transport.send(
+            method, url, deadline=deadline, path=lambda: _shown(hide.text(path)), **kwargs
+        )
         return read_answer(
             call=f"{method} {path}",
             status=raw.status,
@@ -59,3 +62,8 @@ def call(
                 hide=hide,
             )
         )
+
+
+def _shown(path: str) -> str:
+    """Return a path of the platform without a reference, which may be the name of a person."""
+    return re.sub(r"(/by-reference/).+", rf"\1{MASK}", path)

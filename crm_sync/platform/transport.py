@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -28,10 +28,11 @@ from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.exceptions import NewConnectionError, SSLError
 from urllib3.util import parse_url
 
-from crm_sync import permits
+from crm_sync import permits, tracing
 from crm_sync.platform import names, sockets
 from crm_sync.platform.errors import ErrorKind, TransientError
 from crm_sync.sentence import Sentence, sentence
+from crm_sync.tracing import SpanKind
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -63,11 +64,13 @@ class Call:
         end: when its time is over, on the monotonic clock.
         look_up: returns the IP addresses of a host; see `names.look_up`.
         begun: whether sending has begun, so that the request may have arrived (I9).
+        path: returns the path of the address for people, "" if it may hold a key (S5).
     """
 
     end: float
     look_up: sockets.LookUp = names.look_up
     begun: bool = False
+    path: Callable[[], str] = str
 
     @property
     def is_late(self) -> bool:
@@ -223,7 +226,27 @@ def ask(
         FAILURES: there was no answer.
     """
     _local.call = call
-    return adapter.send(request, stream=True, timeout=silence)
+    with tracing.recorded(str(request.method), SpanKind.CLIENT) as span:
+        if span is not None:
+            span.attributes |= _description(request, call)
+            request.headers[tracing.HEADER] = span.trace.traceparent
+        response = adapter.send(request, stream=True, timeout=silence)
+        if span is not None:
+            span.attributes["http.response.status_code"] = response.status_code
+            span.error = str(response.status_code) if response.status_code >= 400 else ""
+        return response
+
+
+def _description(request: requests.PreparedRequest, call: Call) -> dict[str, str | int]:
+    """Return what a span says of a call: of the address the host, and the path if it is shown."""
+    parts = urlsplit(str(request.url))
+    path = call.path()
+    return {
+        "http.request.method": str(request.method),
+        "server.address": str(parts.hostname),
+        "server.port": parts.port or (443 if parts.scheme == "https" else 80),
+        **({"url.path": path} if path else {}),
+    }
 
 
 @dataclass(frozen=True)
@@ -245,17 +268,21 @@ def send(
     headers: Mapping[str, str] = NO_HEADERS,
     params: Mapping[str, Any] | None = None,
     json: Any = None,
+    path: Callable[[], str] = str,
 ) -> RawAnswer:
     """Send one request and read its whole answer within `deadline` seconds.
 
     A redirect is not followed.
+
+    Args:
+        path: see `Call`.
 
     Raises:
         TransientError: no answer, or one that is too slow or too large. `unclear` shows whether
             the request may have reached the platform.
     """
     started = time.monotonic()
-    call, what = Call(started + deadline), f"{method} {url}"
+    call, what = Call(started + deadline, path=path), f"{method} {url}"
     try:
         request = _prepared(method, url, {**HEADERS, **headers}, params, json)
         with permits.away(), ask(request, call, _adapter(request, call)) as response:

@@ -17,7 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import hooks
+from crm_sync import hooks, tracing
 from crm_sync.inbox import masking, store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
@@ -158,14 +158,15 @@ def _store(workspace: Workspace, records: list[HistoryRecord], *, now: datetime)
     missed = [one for digest, one in events.items() if digest in lacking]
     # A claim sorts only by `due_at`, so one time for all would mix events at the end of a batch.
     for after, one in zip(range(len(missed), 0, -1), missed, strict=True):
-        store.store(
-            workspace.pk,
-            one.body,
-            headers=clean(masking.masked_headers(one.headers, workspace))[0],
-            method="",
-            source=ReceivedEvent.Source.HISTORY,
-            now=now - after * MICROSECOND,
-        )
+        with tracing.under(""):  # it gets an id of its own, and the poll keeps its own
+            store.store(
+                workspace.pk,
+                one.body,
+                headers=clean(masking.masked_headers(one.headers, workspace))[0],
+                method="",
+                source=ReceivedEvent.Source.HISTORY,
+                now=now - after * MICROSECOND,
+            )
     return len(missed)
 
 

@@ -25,7 +25,7 @@ from django.utils import timezone
 from crm_sync import durability, hooks, tracing
 from crm_sync.models import Workspace
 from crm_sync.secrets import SecretUnreadable, encrypted_columns
-from crm_sync.work import keeper, leases, queues, slots
+from crm_sync.work import keeper, leases, queues, row_spans, slots
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, Lease, LeaseLost, Tally
 from crm_sync.work.queues import RowOutcome, RowQueue, Stop
@@ -329,9 +329,13 @@ class Turn:
 
     def _work(self, claims: Sequence[Claim[Any]]) -> tuple[Sequence[str], bool]:
         """Work on a batch; return its outcomes, and whether the platform answered well."""
-        queue, row = self.store.queue, claims[0].row
-        about = f"{row._meta.label_lower}:{row.pk}" if len(claims) == 1 else ""
-        tracing.begin(tracing.current().id, about=about, attempt=row.attempts + 1)
+        with row_spans.work_on(self.store.queue.name, self.workspace_id, claims) as note:
+            outcomes, is_answered = self._outcomes(claims)
+            note(outcomes)
+        return outcomes, is_answered
+
+    def _outcomes(self, claims: Sequence[Claim[Any]]) -> tuple[Sequence[str], bool]:
+        queue = self.store.queue
         try:
             outcomes = queue.work(claims, self)
         except LeaseLost:
@@ -361,7 +365,7 @@ def take(
         the outcomes. `more` means that it has rung for another turn.
     """
     tally = Tally()
-    with tracing.under(tracing.current().id), durability.working():
+    with tracing.kept(), durability.working():
         with _entered(queue, workspace_id) as store, _slot(queue, store) as slot:
             if slot is None:
                 tally.busy = True

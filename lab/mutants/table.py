@@ -60,6 +60,7 @@ SQLITE3 = "tests/crm_sync/test_sqlite3.py"
 TARGET_FILES = "tests/orders/targets/test_uploads.py"
 TIES = "tests/orders/test_ties.py"
 TURN = "tests/crm_sync/test_turn.py"
+TRACES = "tests/config/test_traces.py"
 TURN_LAWS = "tests/journeys/test_turn_laws.py"
 SECURITY = "tests/test_security.py"
 LOOKALIKES = "tests/properties/feeds/test_lookalikes.py"
@@ -557,9 +558,17 @@ MUTANTS = (
         (TURN,),
     ),
     Mutant(
+        "a trace shows the path of every address",
+        "crm_sync/platform/transport.py",
+        "_description",
+        "call.path()",
+        "parts.path",
+        (TRACES,),
+    ),
+    Mutant(
         "a row that fails stops the turn",
         "crm_sync/work/turn.py",
-        "Turn._work",
+        "Turn._outcomes",
         "queue.failed(A, B)",
         "(_ for _ in ()).throw(B)",
         (TURN_LAWS,),

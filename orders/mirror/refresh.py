@@ -76,9 +76,10 @@ def _name_after_event(row: Order | Assignment, order_id: str) -> None:
     """Log this read under the id of the latest event since the last read, as one story."""
     mine = Q(workspace_id=row.workspace_id, order_platform_id=order_id)
     events = ReceivedEvent.objects.filter(mine, received_at__gte=row.read_at or EPOCH)
-    digest = events.order_by("-pk").values_list("digest", flat=True).first()
-    if digest:
-        tracing.rename(tracing.of_digest(digest))
+    newest = events.order_by("-pk").values_list("digest", "traceparent").first()
+    if newest:
+        digest, cause = newest
+        tracing.rename(tracing.of_digest(digest, cause), cause or "")
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:

@@ -55,15 +55,16 @@ _FACTS = frozenset({Fact.ORDER_STATUS, Fact.ASSIGNMENT_STATUS})
 Line = Mapping[str, Any]
 
 
-def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
+def tell(workspace_id: int, lines: Sequence[Line], causes: Sequence[str], *, now: datetime) -> None:
     """Write messages about lines with a new status, in the transaction of these lines.
 
     Args:
         lines: see `timeline_lines.line`.
+        causes: the `traceparent` of what entered each line, "" if nothing is recorded.
     """
     news = [
-        line
-        for line in lines
+        (line, cause)
+        for line, cause in zip(lines, causes, strict=True)
         if line["fact"] in _FACTS and not line["was_stale"] and line["previous"] != line["new"]
     ]
     if news:
@@ -79,12 +80,12 @@ def ids_of(order: Order) -> dict[str, Any]:
     }
 
 
-def _messages(lines: Sequence[Line]) -> Iterator[Message]:
-    orders = Order.objects.defer("observed").in_bulk({line["order"] for line in lines})
+def _messages(news: Sequence[tuple[Line, str]]) -> Iterator[Message]:
+    orders = Order.objects.defer("observed").in_bulk({line["order"] for line, _ in news})
     assignments = Assignment.objects.in_bulk(
-        {line["assignment"] for line in lines if line["assignment"]}
+        {line["assignment"] for line, _ in news if line["assignment"]}
     )
-    for line in lines:
+    for line, cause in news:
         assignment = assignments.get(line["assignment"])
         data = ids_of(orders[line["order"]]) | {
             "assignmentId": assignment.platform_id if assignment else None,
@@ -94,4 +95,4 @@ def _messages(lines: Sequence[Line]) -> Iterator[Message]:
             # A status that only an event has reported is unconfirmed until a read (S10).
             "confirmed": line["source"] != StatusChange.Source.CALLBACK,
         }
-        yield Message(STATUS.name, line["occurred_at"], data)
+        yield Message(STATUS.name, line["occurred_at"], data, cause)

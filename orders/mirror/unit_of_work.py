@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
+from crm_sync import tracing
 from crm_sync.work import fast_sql
 from crm_sync.work.fast_sql import RowUpdate
 from orders.mirror import lww, status_messages
@@ -47,6 +48,7 @@ class UnitOfWork:
         self.assignments: dict[str, Assignment] = {}
         self._changed: dict[Order | Assignment, set[str]] = defaultdict(set)
         self._lines: list[dict[str, Any]] = []
+        self._causes: list[str] = []  # of these lines
         self._asked: dict[type[Order | Assignment], set[int]] = {Assignment: set(), Order: set()}
         self._properties: dict[tuple[str, str], Property | None] = {}
 
@@ -102,6 +104,7 @@ class UnitOfWork:
     def enter(self, line: dict[str, Any]) -> None:
         """Add a line to the timeline; see `timeline_lines.line`."""
         self._lines.append(line)
+        self._causes.append(tracing.current().traceparent)
 
     def ask_for(self, row: Order | Assignment) -> None:
         """Make the order or the assignment due for a read."""
@@ -137,7 +140,7 @@ class UnitOfWork:
         for model in (Assignment, Order):
             fast_sql.update_many(model, self._changes(model))
         fast_sql.insert_many(StatusChange, self._lines)
-        status_messages.tell(self.workspace_id, self._lines, now=self.now)
+        status_messages.tell(self.workspace_id, self._lines, self._causes, now=self.now)
         for model, queue in ((Assignment, ASSIGNMENTS), (Order, ORDERS)):
             if keys := self._asked[model]:
                 asked = model._default_manager.filter(pk__in=keys)

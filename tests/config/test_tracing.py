@@ -81,7 +81,7 @@ def test_a_request_answers_with_its_id_and_takes_only_a_harmless_one(workspace, 
     assert answered("abc.DEF-12:3_4") == "abc.DEF-12:3_4"
     made = {answered(given) for given in (None, "", "a b", "x" * 65, "a\x1b[31m", "ä", "a,b")}
     assert len(made) == 7
-    assert all(re.fullmatch(r"[0-9a-f]{16}", one) for one in made)
+    assert all(re.fullmatch(r"[0-9a-f]{32}", one) for one in made)
     body = b'{"event": "X"}'
     headers = {"X-API-Key": workspace.auth_secret, "X-Request-ID": "mine", "Host": "crm.test"}
     address = f"/webhooks/{workspace.uuid}/"

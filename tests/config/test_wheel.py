@@ -1,6 +1,9 @@
 """The wheel installs the whole product: it works in an empty folder, without the repository."""
 
+import hashlib
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +15,8 @@ from pathlib import Path
 
 import pytest
 import requests
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from crm_sync import __version__
 from tests.processes import ROOT, free_port, wait_until
@@ -158,3 +163,29 @@ def answers(address: str) -> bool:
     with suppress(requests.RequestException):
         return requests.get(address, timeout=5).status_code == 200
     return False
+
+
+@pytest.mark.rule("S20")
+def test_a_release_names_what_is_in_it_and_its_bytes_and_is_the_same_when_it_is_built_again(
+    wheel, tmp_path
+):
+    installed = ("-o", ".venv/runtime", "-o", ".venv/development")
+    ran("make", "--silent", *installed, "release", f"DIST={tmp_path}", cwd=ROOT)
+    sums = dict(line.split()[::-1] for line in (tmp_path / "SHA256SUMS").read_text().splitlines())
+    assert sums == {
+        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in (wheel.name, "requirements.txt", "sbom.json")
+    }
+    assert sums[wheel.name] == hashlib.sha256(wheel.read_bytes()).hexdigest()
+    text = (tmp_path / "sbom.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    bill = json.loads(text)
+    root = bill["metadata"]["component"]
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert (root["name"], root["version"]) == ("crm-sync", __version__)
+    pinned = (tmp_path / "requirements.txt").read_text()
+    for one in bill["components"]:
+        (source,) = one["externalReferences"]
+        assert {found["alg"] for found in source["hashes"]} == {"SHA-256"}
+        assert all(f"--hash=sha256:{found['content']}" in pinned for found in source["hashes"])
+    assert len(bill["components"]) == len(re.findall(r"^[\w.-]+(?:\[.*\])?==", pinned, re.M))

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from crm_sync import hooks, permits, tasks
 from crm_sync.management.base import SyncCommand
+from crm_sync.observing import recording
 from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.leases import Tally
 from crm_sync.work.local import Local
@@ -27,6 +28,7 @@ class Command(SyncCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run a turn for each queue of each workspace with due rows."""
+        recording.begin()
         if options["loop"]:
             self._loop()
             return
