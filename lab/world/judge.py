@@ -82,6 +82,7 @@ class Judge:
         self.words: dict[tuple[str, str], Word] = {}
         self.ours: dict[tuple[str, str], list[Edit]] = {}
         self.placements: dict[str, tuple[str, int]] = {}
+        self.last_change = 0.0  # the moment at which the last changing call left
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
         self.reads: dict[Thread, dict[str, int]] = {}
@@ -137,6 +138,8 @@ class Judge:
         read = self.reads.get(thread, {}).get(reference)
         method = environ["REQUEST_METHOD"]
         call = Call(thread, method, path, body, reference, read, self.world.steps, self.world.now)
+        if method != "GET":
+            self.last_change = self.world.now
         if method != "GET" and reference and thread.process.kind == "worker":
             self._alone(call)
         self.under_way[thread] = call
@@ -235,6 +238,34 @@ class Judge:
             self.wrong.append(f"{call.method} {call.path} left after a hold (I34)")
 
     # --- the end ---
+    def refused(self) -> list[tuple[str, str]]:
+        """Return reference and field of what the platform has refused."""
+        rows = self.ask("select object_reference_id, problem from properties_property")
+        problems = [(reference, json.loads(problem)) for reference, problem in rows]
+        return [(one, path) for one, problem in problems for path in problem.get("REFUSED", ())]
+
+    def is_at_rest(self, late: float) -> bool:
+        """Return whether no property is due, and no call of before can have an effect any more."""
+        if self.world.now - self.last_change < late:
+            return False
+        query = "select count(*) from properties_property where due_at is not null"
+        return self.ask(query) == [(0,)]
+
+    def at_rest(self) -> None:
+        """I3: the platform holds no value of ours that we do not want, in a row that is done."""
+        query = "select object_reference_id, desired, problem from properties_property"
+        for reference, desired, problem in self.ask(f"{query} where due_at is null"):
+            there, ours = self._there(reference), json.loads(desired)
+            for path in ("title", "buildingZones"):
+                word = self.words.get((reference, path))
+                is_ours = word is not None and word.is_ours and word.value == there.get(path)
+                is_told = any(path in paths for paths in json.loads(problem).values())
+                if is_ours and there.get(path) != ours.get(path) and not is_told:
+                    self.wrong.append(
+                        f"{reference}.{path}: the platform holds our {there.get(path)!r}, we want"
+                        f" {ours.get(path)!r}, and the row is done (I3)"
+                    )
+
     def uncertain(self, late: float) -> list[tuple[int, str]]:
         """Return number and reference of placements whose order can come no more."""
         at = (runtime.EPOCH + timedelta(seconds=self.world.now - late)).isoformat(" ")

@@ -27,12 +27,15 @@ from sandbox.wire import timestamp
 from tests.wsgi import WsgiAdapter
 
 PLATFORM, OURS, TOKEN = "http://sandbox.test", "http://crm.test", "test-token"
+PLATFORMS = ("rich", "rich", "brief", "strict")
 TROUBLE = 90.0  # seconds in which anything may happen
 SETTLES = 900.0  # seconds after that in which all must be settled
 HOLD = ("pause", "main", "--kind", "pushes", "--reason", "a change of the rules")
 LATE_ORDER = 150.0  # seconds until a person says that an order never came (I9)
+REST = 400.0  # seconds until no property is due
+LATE_EFFECT = 130.0  # seconds in which each call that left has its effect, or never
 LOOK = 10.0  # seconds from one look to the next whether all is settled
-REFERENCES = ("R-1", "Hof Süd", "R-3", "R-4")
+REFERENCES = ("R-1", "Hof Süd", "R-3", "R-4", "R-5", "R-6")
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
 
 
@@ -105,6 +108,7 @@ class Scene:
             token=TOKEN,
             now=lambda: runtime.EPOCH + timedelta(seconds=self.world.now),
             workspace=PlatformState.from_json(json.loads(template.platform)),
+            switches={"platform": PLATFORMS[int(self.world.share("platform") * len(PLATFORMS))]},
         )
         self.judge = Judge(self.world, self.box, self.database)
         self.calls = self.edits = 0
@@ -122,6 +126,7 @@ class Scene:
             self.world.run(began + 1)
             while not _is_done(self._job("command", "pull_properties", "main", "--list-only")):
                 self.world.run(self.world.now + 5)
+            self._come_to_rest()
             self._job("read all")  # no event tells of their last edits (L2)
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
@@ -169,15 +174,15 @@ class Scene:
 
         return Temper(
             switch=chance("switch", 0.02, 0.1, 0.4),
-            kill=chance("kill", 0.0, 0.0, 0.001, 0.006),
-            freeze=chance("freeze", 0.0, 0.0, 0.0005, 0.003),
+            kill=chance("kill", 0.0, 0.001, 0.003, 0.008),
+            freeze=chance("freeze", 0.0, 0.0005, 0.001, 0.004),
             message_lost=chance("message lost", 0.0, 0.0, 0.05, 0.4),
             message_twice=chance("message twice", 0.0, 0.05),
             message_late=chance("message late", 0.0, 0.0, 0.1),
-            call_lost=chance("call lost", 0.0, 0.0, 0.05, 0.3),
-            answer_lost=chance("answer lost", 0.0, 0.05, 0.2, 0.5),
-            call_late=chance("call late", 0.0, 0.05, 0.2, 0.4),
-            refused=chance("refused", 0.0, 0.0, 0.03, 0.15),
+            call_lost=chance("call lost", 0.0, 0.0, 0.05, 0.2),
+            answer_lost=chance("answer lost", 0.0, 0.05, 0.1, 0.3),
+            call_late=chance("call late", 0.0, 0.1, 0.2, 0.4),
+            refused=chance("refused", 0.0, 0.03, 0.06, 0.15),
         )
 
     def _broker_away(self, seconds: float) -> None:
@@ -223,16 +228,24 @@ class Scene:
             self.judge.we_edited(reference, OURS_ALONE, value, status)
             if reference not in self.judge.made:
                 self.world.at(self.world.now + 3, lambda: self._create(reference))
+                return
+            seconds = 40 * self.world.share(f"{reference} edited")  # while it may be on its way
+            self.world.at(
+                self.world.now + seconds,
+                lambda: self._change(f"{reference} changed", reference, OURS_ALONE),
+            )
 
         self._ask("PUT", f"/properties/{_quoted(reference)}", {OURS_ALONE: value}, answered)
 
     def _we_edit(self, name: str) -> None:
         """A program of ours changes a field by the API."""
-        self.edits += 1
         reference = self._reference(name)
-        if reference not in self.judge.made:
-            return
-        path = (OURS_ALONE, BOTH, BOTH)[int(self.world.share(f"{name} field") * 3)]
+        if reference in self.judge.made:
+            path = (OURS_ALONE, BOTH, BOTH)[int(self.world.share(f"{name} field") * 3)]
+            self._change(name, reference, path)
+
+    def _change(self, name: str, reference: str, path: str) -> None:
+        self.edits += 1
         value = f"ours {self.edits}"
         self.judge.we_begin(reference, path, value)
 
@@ -427,9 +440,9 @@ class Scene:
             world.tell(f"{what} is lost")
             return
         if world.happens(f"{name} refused", temper.refused):
-            status = ("500 No", "503 No", "429 No")[int(world.share(f"{name} status") * 3)]
+            status, body = self._refusal(f"{name} status", call)
             world.tell(f"{what} is answered with {status[:3]}")
-            world.at(world.now + delay, lambda: self._answer(thread, (status, [], b"{}"), waits))
+            world.at(world.now + delay, lambda: self._answer(thread, (status, [], body), waits))
             return
         if world.happens(f"{name} late", temper.call_late):
             left = max(0.0, deadline - world.now)
@@ -438,6 +451,14 @@ class Scene:
             delay = most * 0.99 * world.share(f"{name} delay")
             world.tell(f"{what} takes {delay:.1f} s")
         world.at(world.now + delay, serve)
+
+    def _refusal(self, name: str, call: Call) -> tuple[str, bytes]:
+        """Return an answer of a platform that cannot, or does not want one field (I10)."""
+        named = [path for path in (OURS_ALONE, BOTH) if path in call.body]
+        kinds = ("500 No", "503 No", "429 No", *(["400 No"] * 2 if named else ()))
+        status = kinds[int(self.world.share(name) * len(kinds))]
+        errors = [{"field": named[-1], "message": "no"}] if status == "400 No" else []
+        return status, json.dumps({"errors": errors}).encode()
 
     def _hide_twins(self, call: Call) -> dict[str, Any]:
         """Take away what a creation would meet, in a world whose platform takes it again (A45)."""
@@ -453,6 +474,13 @@ class Scene:
             self.world.ready(thread, answer)
 
     # --- the end ---
+    def _come_to_rest(self) -> None:
+        """Let people change what was refused, and ask of the rows that then wait for nothing."""
+        for number, (reference, path) in enumerate(self.judge.refused()):
+            self._change(f"refused {number}", reference, path)
+        self.world.run(self.world.now + REST, lambda: self.judge.is_at_rest(LATE_EFFECT))
+        self.judge.at_rest()
+
     def _is_settled(self, look: bool = False) -> bool:
         """Return whether nothing is to be done, and both sides say the same."""
         if not look and self.world.now - self._last_look < LOOK:
