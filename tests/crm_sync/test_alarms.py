@@ -10,7 +10,7 @@ import time_machine
 from django.contrib.auth.models import Permission, User
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from crm_sync import hooks
@@ -220,6 +220,35 @@ def test_a_process_killed_after_the_message_was_noted_mails_all_and_repeats_no_m
     look(main)
     assert mails() == [("one", f"Alarm: {WHAT}")]
     assert OutgoingMessage.objects.filter(kind="alarm.workspace_paused").count() == 1
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_killed_while_it_notes_its_mail_repeats_exactly_this_mail(main, clock):
+    operator("one")
+    away = {"failing_since": START - timedelta(hours=2), "problem": "5"}
+    for number in range(3):
+        subscribe(main, f"https://x.test/{number}", **away)
+    alarms.notice(timezone.now())
+    claims = leases.claim_some(Alarm.objects.all(), now=timezone.now(), limit=9)
+    noted = iter((True, True, False))
+
+    def die_at_the_third(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"told_to" =' in sql and not next(noted):
+            raise Killed
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(die_at_the_third), pytest.raises(Killed):
+        alarm_report.report(claims)
+    clock.shift(60)
+    alive()
+    look(main)
+    first, second = mail.outbox
+    assert first.extra_headers["Message-ID"] == second.extra_headers["Message-ID"]
+    assert (first.subject, first.body) == (second.subject, second.body)
 
 
 def test_a_subscription_gets_the_kinds_that_it_chose_with_the_words_in_its_language(main, clock):
