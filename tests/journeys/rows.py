@@ -38,3 +38,13 @@ def locked(url: str) -> Iterator[None]:
             yield
         finally:
             connection.execute("rollback")
+
+
+def everything(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of all tables."""
+    tables = "select name from sqlite_master where type = 'table'"
+    if not is_sqlite(url):
+        tables = "select tablename from pg_tables where schemaname = 'public'"
+    return {
+        name: sorted(ask(url, f'select * from "{name}"'), key=repr) for (name,) in ask(url, tables)
+    }
