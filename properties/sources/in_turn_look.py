@@ -37,6 +37,8 @@ from properties.sources.fetch.transfer import (
 from properties.sources.file_order import in_order, order
 from properties.sources.look import FailedFetch, LookOutcome, SourceLook, add_look, came
 
+WITHOUT_A_SCHEDULE = timedelta(hours=1)
+
 
 class InTurnLook(SourceLook):
     """One fetch of a source whose files are imported one after the other."""
@@ -48,7 +50,7 @@ class InTurnLook(SourceLook):
             waiting = Import.objects.filter(source=self.row, released_at=None)
             upload.cancel(waiting, now=timezone.now())
         if settle(self.row, timezone.now()):
-            self.claim.finish(due_at=self.next(timezone.now()))  # its end makes the row due
+            self.claim.finish(due_at=self._at_the_latest(timezone.now()))
             return LookOutcome.UNDER_WAY
         place = self.place()
         if place.address.scheme not in FOLDERS:
@@ -83,7 +85,7 @@ class InTurnLook(SourceLook):
 
     def _next_of(self, place: Place) -> LookOutcome:
         waiting = self.known.waiting()
-        if not (self.row.is_enabled or self.row.is_asked):  # a person only wanted to skip
+        if not self.row.fetches:  # a person only wanted to skip
             return self._unchanged(len(waiting))
         for number, name in enumerate(waiting):
             self.columns["files_waiting"] = len(waiting) - number
@@ -143,6 +145,7 @@ class InTurnLook(SourceLook):
                 DeliveredFile.objects.filter(pk=file.pk).update(imported=new)
                 self.columns["files_waiting"] -= 1
                 stands = {"changed_at": now, "away_since": None, "attempts": 0, "problem": ""}
+                stands |= {"goes_on": not row.is_enabled, "due_at": self._at_the_latest(now)}
                 columns = came(arrived) | {"imported": new, "name": new.name}
                 columns["text"] = self._late(name)
                 self.end(FetchOutcome.IMPORT, columns, stands | self.columns)
@@ -150,6 +153,13 @@ class InTurnLook(SourceLook):
                 new.path.unlink()
                 raise
         return LookOutcome.NEW
+
+    def _at_the_latest(self, now: datetime) -> datetime:
+        """Return when the order goes on if a worker dies at the end of an import.
+
+        Otherwise this end makes the row due.
+        """
+        return self.next(now) or now + WITHOUT_A_SCHEDULE
 
     def _late(self, name: str) -> Sentence:
         """Return a text about a name that comes before one that is imported already, or ""."""

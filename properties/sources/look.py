@@ -178,7 +178,8 @@ class SourceLook:
             columns: columns of the source, with `attempts`.
         """
         now, row = timezone.now(), self.row
-        columns = {"due_at": self.next(now), "fetched_at": now, **columns}
+        ends = {"goes_on": False} if row.goes_on else {}
+        columns = {"due_at": self.next(now), "fetched_at": now, **ends, **columns}
         if row.is_asked:
             columns |= {"is_asked": False, "insists": False}
         seconds = round(time.monotonic() - self.started, 3)
