@@ -7,6 +7,8 @@ from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError
 
+from crm_sync.installed import command
+
 
 @checks.register("crm_sync", deploy=True)
 def callbacks_arrive_over_https(**_: Any) -> list[checks.CheckMessage]:
@@ -40,7 +42,7 @@ def callbacks_are_authenticated(
     return [
         checks.Warning(
             f"Workspace {slug} takes callbacks without authentication.",
-            hint=f"manage.py configure_webhook {slug} --auth HEADER",
+            hint=command(f"configure_webhook {slug} --auth HEADER"),
             id="crm_sync.W002",
         )
         for slug in slugs

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
+from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
@@ -135,7 +136,5 @@ def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> No
         text = gettext("The last export could not hold all: %(complaints)s.")
         messages.warning(request, text % {"complaints": ". ".join(shown)})
     if not is_whole:
-        text = gettext(
-            "The last export was large: manage.py export_properties names what it could not hold."
-        )
-        messages.info(request, text)
+        text = gettext("The last export was large: %(command)s names what it could not hold.")
+        messages.info(request, text % {"command": command("export_properties")})
