@@ -93,9 +93,9 @@ release: wheel sbom  ## build all that a release has into dist/, with the SHA-25
 
 lock: .venv/development  ## write the lock files anew from requirements*.in
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links \
+	$(BIN)/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--python-version 3.11 --no-header --quiet requirements.in -o requirements.txt
-	$(BIN)/uv pip compile --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links \
+	$(BIN)/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--python-version 3.11 --no-header --quiet requirements-dev.in -o requirements-dev.txt
 
 .venv/runtime: requirements.txt

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError
 
+from crm_sync.installed import command
 from crm_sync.observing import recording
 
 
@@ -42,7 +43,7 @@ def callbacks_are_authenticated(
     return [
         checks.Warning(
             f"Workspace {slug} takes callbacks without authentication.",
-            hint=f"manage.py configure_webhook {slug} --auth HEADER",
+            hint=command(f"configure_webhook {slug} --auth HEADER"),
             id="crm_sync.W002",
         )
         for slug in slugs

@@ -1,9 +1,17 @@
-"""Where the files beside the code are: in the repository, or in an installed wheel."""
+"""What differs in an installed wheel: where files are, and how a command of ours is called."""
 
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
 _IS_WHEEL = not (_ROOT / "manage.py").exists()
+
+
+def command(words: str) -> str:
+    """Return a command of ours as a person runs it here: `crm-sync migrate` for `migrate`.
+
+    In the repository that is `manage.py migrate`. Every text that names a command asks here.
+    """
+    return f"{'crm-sync' if _IS_WHEEL else 'manage.py'} {words}"
 
 
 def home() -> Path:

@@ -60,21 +60,21 @@ class Installation:
 
     def start_sandbox(self, *options: str, step: float = 0) -> None:
         address = ("--port", str(self.sandbox_port), "--token", TOKEN, "--platform", KIND)
-        self._start("sandbox", "sandbox", *address, "--step", f"{step:g}", *options)
+        self.start("sandbox", "sandbox", *address, "--step", f"{step:g}", *options)
         self._wait_for(f"{self.sandbox}/_sandbox/state")
 
     def start_web(self) -> None:
         options = ("--config", "config/gunicorn.py", "--bind", f"127.0.0.1:{self.web_port}")
-        self._start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
+        self.start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
         self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
     def start_worker(self, name: str = "worker", *options: str) -> None:
         kind = ("--hostname", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
-        self._start(name, "celery", "-A", "config", "worker", *kind, *quiet, *options)
+        self.start(name, "celery", "-A", "config", "worker", *kind, *quiet, *options)
 
     def start_beat(self) -> None:
-        self._start("beat", "celery", "-A", "config", "beat", "--loglevel", "ERROR")
+        self.start("beat", "celery", "-A", "config", "beat", "--loglevel", "ERROR")
 
     def start_loop(self, name: str) -> None:
         """Start a worker that needs no broker."""
@@ -138,7 +138,8 @@ class Installation:
         if name in ports:
             self._wait_for(f"http://127.0.0.1:{ports[name]}/healthz")
 
-    def _start(self, name: str, module: str, *arguments: str) -> None:
+    def start(self, name: str, module: str, *arguments: str) -> None:
+        """Start a module of Python; what it prints is in the log of its name."""
         self._start_python(name, "-m", module, *arguments)
 
     def _start_python(self, name: str, *arguments: str) -> None:

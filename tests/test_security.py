@@ -5,10 +5,12 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +24,38 @@ def test_every_package_is_pinned_by_its_hashes(file):
     for line in text.splitlines():
         if re.match(r"[A-Za-z]", line):
             assert re.match(r"[\w.\[\]-]+==\S+.*--hash=sha256:[0-9a-f]{64}", line), line
+
+
+def _pins() -> list[Requirement]:
+    """Return what both files pin."""
+    texts = [(ROOT / file).read_text() for file in ("requirements.txt", "requirements-dev.txt")]
+    lines = [line for text in texts for line in text.splitlines() if re.match("[A-Za-z]", line)]
+    return [Requirement(line.removesuffix("\\")) for line in lines]
+
+
+PYTHONS = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+
+
+@pytest.mark.rule("S20")
+@pytest.mark.parametrize("python", PYTHONS)
+def test_each_python_that_we_name_gets_all_that_a_package_needs_there(python):
+    there = default_environment() | {"python_version": python, "python_full_version": f"{python}.9"}
+    pins = [one for one in _pins() if one.marker is None or one.marker.evaluate(there)]
+    lacks = {}
+    for pin in pins:
+        try:
+            needs = map(Requirement, distribution(pin.name).requires or ())
+        except PackageNotFoundError:  # it is for another Python than this one
+            continue
+        wanted = {
+            _plain(need.name)
+            for need in needs
+            for extra in ("", *pin.extras)
+            if need.marker is None or need.marker.evaluate(there | {"extra": extra})
+        }
+        if missing := wanted - {_plain(one.name) for one in pins}:
+            lacks[pin.name] = missing
+    assert (len(pins) > 100, lacks) == (True, {})
 
 
 # Needed without an import of ours: the card names pytest-django, Procfile and supervisors start

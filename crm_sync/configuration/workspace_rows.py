@@ -20,6 +20,7 @@ from crm_sync.configured import (
     item,
 )
 from crm_sync.connecting import Given
+from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.models.workspace import MOST_UNDER_WAY
 from crm_sync.webhook import authentication
@@ -144,7 +145,7 @@ def _set(key: int, values: Values) -> None:
 
 
 def _program() -> str:
-    return f"{getpass.getuser()} (manage.py config)"[:110]
+    return f"{getpass.getuser()} ({command('config')})"[:110]
 
 
 WORKSPACES = ConfiguredRows(

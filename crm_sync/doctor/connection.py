@@ -8,6 +8,7 @@ from crm_sync import hooks
 from crm_sync.doctor import assumptions
 from crm_sync.doctor.checking import guarded
 from crm_sync.hooks import Finding, Verdict
+from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.observing import stops
 from crm_sync.platform import clock, responses
@@ -36,7 +37,7 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     try:
         live = Live(workspace.client(deadline=DEADLINE), MOST)
     except (AuthError, SecretUnreadable) as error:
-        yield Finding("credentials", FAILED, f"{error}.", f"manage.py add_workspace {workspace}")
+        yield Finding("credentials", FAILED, f"{error}.", command(f"add_workspace {workspace}"))
         return
     asked = [one for path in LISTS if (one := live.get(path, **FIRST)) is not None]
     # A token may be allowed to list properties but not users.
@@ -58,7 +59,7 @@ def _held(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     for one in stops.holds([workspace.pk], now):
         text = f"{one.text}. {one.effect}"
         how = "go_live" if one.is_watched else "resume"
-        yield Finding("pause", Verdict.WARNING, text, f"manage.py {how} {workspace}")
+        yield Finding("pause", Verdict.WARNING, text, command(f"{how} {workspace}"))
 
 
 def _reached(
@@ -78,12 +79,12 @@ def _reached(
     text = f"{workspace.base_url} answered {tried.status} within {tried.took * 1000:.0f} ms."
     yield Finding("platform", OK, text)
     if tried.error is not None:
-        remedy = f"manage.py add_workspace {workspace} with new credentials."
+        remedy = f"{command(f'add_workspace {workspace}')} with new credentials."
         yield Finding("token", FAILED, str(explain(tried.error)), remedy)
     elif (left := _left(live, now)) is not None and left < ENDS_SOON:
         text = f"It is accepted, but expires in {left / 3600:.0f} hours."
         yield Finding(
-            "token", WARNING, text, f"manage.py add_workspace {workspace} with a new one."
+            "token", WARNING, text, f"{command(f'add_workspace {workspace}')} with a new one."
         )
     else:
         yield Finding("token", OK, "It is accepted.")
@@ -112,7 +113,7 @@ def _clock(first: Exchange, now: datetime) -> Finding:
 
 def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
     """Compare the webhook on the platform with our configuration (§2.1, I26)."""
-    remedy = f"manage.py configure_webhook {workspace}"
+    remedy = command(f"configure_webhook {workspace}")
     one = live.get(WEBHOOK)
     document = one.document if one is not None and one.error is None else None
     if one is None or (one.error is not None and one.result != Result.NOT_FOUND):

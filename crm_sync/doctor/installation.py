@@ -12,6 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from crm_sync.doctor.checking import guarded, listed
 from crm_sync.hooks import Finding, Verdict
+from crm_sync.installed import command
 from crm_sync.models import Heartbeat
 from crm_sync.observing.health import reports
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
@@ -82,7 +83,7 @@ def _of_tables(name: str, check: Callable[[], Finding]) -> Iterator[Finding]:
         yield check()
     except Error as error:
         text = str(error).strip().partition("\n")[0]
-        yield Finding(name, FAILED, f"The database refuses the query: {text}.", "manage.py migrate")
+        yield Finding(name, FAILED, f"The database refuses the query: {text}.", command("migrate"))
 
 
 def _migrations() -> Finding:
@@ -92,7 +93,7 @@ def _migrations() -> Finding:
     if not names:
         return Finding("migrations", OK, "All are applied.")
     text = f"{len(names)} are not applied: {listed(names)}."
-    return Finding("migrations", FAILED, text, "manage.py migrate")
+    return Finding("migrations", FAILED, text, command("migrate"))
 
 
 def _keys() -> Finding:
@@ -113,7 +114,8 @@ def _keys() -> Finding:
         return Finding("keys", FAILED, f"{text} {listed(unreadable)}.", remedy)
     if old:
         text = f"{old} of {count} stored secrets are encrypted with an older key."
-        return Finding("keys", WARNING, text, "manage.py rotate_keys, then remove the old key.")
+        remedy = f"{command('rotate_keys')}, then remove the old key."
+        return Finding("keys", WARNING, text, remedy)
     return Finding("keys", OK, f"{counted(keys, 'key')}; {counted(count, 'readable secret')}.")
 
 

@@ -14,6 +14,7 @@ from django.db import OperationalError, ProgrammingError
 from rich.console import Console
 from rich.progress import track
 
+from crm_sync.installed import command
 from crm_sync.models import Workspace, call_log
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
@@ -59,22 +60,22 @@ class SyncCommand(BaseCommand):
             reason = str(error).strip().splitlines()[0]
             self.fail(
                 f"the database is not ready ({reason}): is DATABASE_URL or DATA_DIR right,"
-                " and has `manage.py migrate` been run?"
+                f" and has `{command('migrate')}` been run?"
             )
         finally:
             call_log.flush()
 
     def operator(self, name: str | None = None) -> str:
         """Return who runs this command, for a history: their name or login, and the command."""
-        command = type(self).__module__.rpartition(".")[2]
-        return f"{name or getpass.getuser()} (manage.py {command})"[:PROGRAM_LENGTH]
+        run = command(type(self).__module__.rpartition(".")[2])
+        return f"{name or getpass.getuser()} ({run})"[:PROGRAM_LENGTH]
 
     def workspace(self, slug: str) -> Workspace:
         """Return the workspace, or end with exit code 2 and the known slugs."""
         try:
             found = Workspace.objects.filter(slug=slug).first()
         except SecretUnreadable as error:
-            self.fail(f"workspace {slug}: {error}: manage.py add_workspace {slug} …")
+            self.fail(f"workspace {slug}: {error}: {command(f'add_workspace {slug}')} …")
         if found is None:
             known = ", ".join(Workspace.objects.values_list("slug", flat=True).order_by("slug"))
             self.fail(f"no workspace {slug!r}; there is: {known or 'none yet'}", USAGE)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
+from crm_sync.installed import command
 from crm_sync.models import call_log
 from crm_sync.models.hold import AGAIN, Hold
 from crm_sync.models.pausing import Pausing
@@ -164,7 +165,7 @@ class Workspace(Pausing):
             return FixedToken(self.fixed_token)
         if self.client_id and self.client_secret:
             return ClientCredentials(self.client_id, self.client_secret)
-        text = f"workspace {self.slug} has no credentials: see `manage.py add_workspace`"
+        text = f"workspace {self.slug} has no credentials: see `{command('add_workspace')}`"
         raise AuthError(text, kind=ErrorKind.NO_CREDENTIALS)
 
     def client(self, *, deadline: float | None = None) -> Client:
@@ -175,11 +176,10 @@ class Workspace(Pausing):
         """
         if fault := addresses.fault(self.base_url):
             text = sentence(
-                "%(address)s cannot be called: %(reason)s. Change it by `manage.py add_workspace"
-                " %(slug)s`",
+                "%(address)s cannot be called: %(reason)s. Change it by `%(command)s`",
                 address=addresses.shown(self.base_url),
                 reason=fault,
-                slug=self.slug,
+                command=command(f"add_workspace {self.slug}"),
             )
             raise AuthError(text)
         return Client(

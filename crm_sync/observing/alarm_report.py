@@ -88,11 +88,7 @@ def report(claims: Sequence[Claim[Alarm]]) -> AlarmOutcome:
                 raise leases.LeaseLost
             with permits.away():
                 written([claim.row for claim in mine], reader).send()
-            for claim in mine:
-                claim.row.told_to = [*claim.row.told_to, reader.key]
-                # If it has ended since, the list is that of the mail about its end.
-                mine_still = claim.fenced.filter(ended_at=claim.row.ended_at)
-                mine_still.update(told_to=claim.row.told_to)
+            _note(mine, reader)
     except (OSError, SMTPException) as error:
         log.warning("the mail about %s alarms could not be sent: %s", len(claims), error)
         for claim in claims:
@@ -101,6 +97,16 @@ def report(claims: Sequence[Claim[Alarm]]) -> AlarmOutcome:
     for claim in claims:
         claim.finish(due_at=None, attempts=0, problem="")
     return AlarmOutcome.TOLD
+
+
+@transaction.atomic  # of half of them a repetition would be another mail, with another Message-ID
+def _note(claims: Sequence[Claim[Alarm]], reader: AlarmReader) -> None:
+    """Note that somebody got the mail about these alarms."""
+    for claim in claims:
+        claim.row.told_to = [*claim.row.told_to, reader.key]
+        # If it has ended since, the list is that of the mail about its end.
+        mine_still = claim.fenced.filter(ended_at=claim.row.ended_at)
+        mine_still.update(told_to=claim.row.told_to)
 
 
 def _tell(claim: Claim[Alarm], *, now: datetime) -> None:
@@ -160,7 +166,10 @@ KINDS = tuple(MessageKind(_name(kind), kind.label, facts) for kind in AlarmKind)
 
 
 def _mails(claims: Sequence[Claim[Alarm]]) -> list[tuple[AlarmReader, list[Claim[Alarm]]]]:
-    """Return who gets a mail about which of these alarms, without those who have got it."""
+    """Return who gets a mail about which of these alarms, without those who have got it.
+
+    The alarms are in the order of their keys: a repetition has the same text and Message-ID.
+    """
     readers: dict[int, AlarmReader] = {}
     wanted: dict[int, list[Claim[Alarm]]] = {}
     for find in hooks.plugged().alarm_readers:
@@ -171,7 +180,9 @@ def _mails(claims: Sequence[Claim[Alarm]]) -> list[tuple[AlarmReader, list[Claim
                 if new:
                     readers[reader.key] = reader
                     wanted.setdefault(reader.key, []).extend(new)
-    return [(readers[key], wanted[key]) for key in sorted(wanted)]
+    return [
+        (readers[key], sorted(wanted[key], key=lambda one: one.row.pk)) for key in sorted(wanted)
+    ]
 
 
 def written(rows: Sequence[Alarm], reader: AlarmReader) -> EmailMessage:

@@ -93,7 +93,9 @@ def finish(request: HttpRequest, now: datetime) -> str:
         TooManyLogins: the address has to wait.
     """
     _limit(request, is_new=False)
-    pending = request.session.pop(PENDING, None) or {}  # each state works once
+    pending = request.session.pop(PENDING, None) or {}
+    if pending:
+        request.session.save()  # each state works once, also if this process dies at the provider
     try:
         claims = _claims(request, pending, now)
         person = _person_of(claims)

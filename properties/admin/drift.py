@@ -22,6 +22,7 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.installed import command
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
 from crm_sync.translated import Text, number
@@ -64,7 +65,7 @@ class DriftCheckAdmin(ReadOnlyAdmin):
             "Once an hour a few properties are read on the platform and compared with ours; once a"
             " day all our rows are looked through. To compare all of them now:"
         ),
-        ("manage.py drift main",),
+        (command("drift main"),),
     )
     change_form_template = "properties/drift.html"
     list_display = ("what", "result", "differ", "where", "when")

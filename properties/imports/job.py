@@ -403,7 +403,7 @@ def _let_next_file_go(row: Import, now: datetime) -> None:
     if row.source_id is None:
         return
     waiting = Source.objects.filter(pk=row.source_id, delivery=Source.Delivery.IN_TURN)
-    if waiting.filter(Q(is_enabled=True) | Q(is_asked=True)).update(due_at=now):
+    if waiting.filter(Source.WANTED).update(due_at=now):
         doorbell.ring(Source.QUEUE, row.workspace_id)
 
 

@@ -41,6 +41,8 @@ class Source(DueModel):
     SignIn = SignIn
     Delivery = Delivery
     QUEUE = "sources"
+    # A fetch may begin: by the schedule, or because a person asked for something.
+    WANTED = Q(is_enabled=True) | Q(is_asked=True) | Q(goes_on=True) | Q(skips_before__isnull=False)
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     sender = models.ForeignKey(
@@ -117,6 +119,10 @@ class Source(DueModel):
     )
     is_asked = models.BooleanField(default=False, editable=False)
     insists = models.BooleanField(default=False, editable=False)  # import even if much is missing
+    # Files in turn, without a schedule: a person's fetch goes on with the next file.
+    goes_on = models.BooleanField(default=False, editable=False)
+    # Files in turn: the next fetch skips those that were there at this moment.
+    skips_before = models.DateTimeField(null=True, blank=True, editable=False)
     etag = models.CharField(max_length=500, blank=True, default="", editable=False)
     modified = models.CharField(max_length=100, blank=True, default="", editable=False)
     size = models.PositiveBigIntegerField(null=True, blank=True, editable=False)
@@ -155,6 +161,16 @@ class Source(DueModel):
 
     def __str__(self) -> str:
         return gettext("source %(number)s") % {"number": self.pk}
+
+    @property
+    def is_wanted(self) -> bool:
+        """The same as `WANTED`."""
+        return self.fetches or self.skips_before is not None
+
+    @property
+    def fetches(self) -> bool:
+        """Whether a file may be fetched, and not only be skipped."""
+        return self.is_enabled or self.is_asked or self.goes_on
 
 
 class FetchOutcome(models.TextChoices):

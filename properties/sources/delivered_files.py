@@ -1,6 +1,6 @@
 """What is known of the files that a source has delivered in turn, so that each is imported once.
 
-A worker that holds the lease of the source writes it. A person skips a file.
+A worker that holds the lease of the source writes it. A person skips a file, or all of a moment.
 """
 
 from collections.abc import Iterator, Mapping
@@ -101,6 +101,28 @@ class KnownFiles:
         row = self._rows.get(name)
         return row is not None and row.state in DeliveredFile.OVER and _version(row) == stamp
 
+    def skip(self, before: datetime, now: datetime) -> int:
+        """Skip the files that were last written before a moment; return their number.
+
+        A file without a time is skipped too.
+        """
+        names = [name for name in self.waiting() if _was_there(self._there[name].stamp, before)]
+        known = [(name, self._rows[name]) for name in names if name in self._rows]
+        new = [
+            (name, DeliveredFile(source=self._source, name=name))
+            for name in names
+            if name not in self._rows
+        ]
+        for name, row in (*known, *new):
+            stamp = self._there[name].stamp
+            row.size, row.modified, row.digest = stamp.size, stamp.modified[:100], ""
+            row.state, row.problem, row.at = FileState.SKIPPED, "", now
+            self._rows[name] = row
+        columns = ("size", "modified", "digest", "state", "problem", "at")
+        DeliveredFile.objects.bulk_update([row for _, row in known], columns, batch_size=BATCH)
+        DeliveredFile.objects.bulk_create([row for _, row in new], batch_size=BATCH)
+        return len(names)
+
     def write(self, name: str, now: datetime, **columns: Any) -> DeliveredFile:
         """Write columns of a file, with its size and time.
 
@@ -129,9 +151,25 @@ def _version(row: DeliveredFile) -> FileVersion:
     return FileVersion(modified=row.modified, size=row.size)
 
 
+def _was_there(stamp: FileVersion, at: datetime) -> bool:
+    return not stamp.modified or float(stamp.modified) <= at.timestamp()
+
+
 def _batches(keys: list[Any]) -> Iterator[list[Any]]:
     for start in range(0, len(keys), BATCH):
         yield keys[start : start + BATCH]
+
+
+def skip_all(sources: QuerySet[Source], now: datetime) -> int:
+    """Let a worker skip all files that lie in the folders of sources now.
+
+    Returns:
+        the number of sources whose files are delivered one after the other.
+    """
+    mine = sources.filter(delivery=Source.Delivery.IN_TURN)
+    count = mine.update(skips_before=now, due_at=now)
+    doorbell.ring_each(Source.QUEUE, mine.order_by().values_list("workspace_id", flat=True))
+    return count
 
 
 def skip(files: QuerySet[DeliveredFile], now: datetime) -> int:

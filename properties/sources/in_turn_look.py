@@ -2,7 +2,8 @@
 
 One file is imported at a time, in the order of the names. A file that fails stops the order until
 it is replaced or removed, or until a person skips it: the file behind it may be a part of the
-stock that only makes sense after it.
+stock that only makes sense after it. A person can skip all files that are there, such as those of
+the years before the source was made.
 """
 
 from dataclasses import replace
@@ -14,8 +15,9 @@ from django.utils import timezone
 
 from crm_sync import permits
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from crm_sync.text import clean
+from crm_sync.work.leases import LeaseLost
 from properties.imports import upload
 from properties.models import Import
 from properties.models.delivered_file import DeliveredFile, FileState
@@ -33,7 +35,9 @@ from properties.sources.fetch.transfer import (
     wait_for_upload,
 )
 from properties.sources.file_order import in_order, order
-from properties.sources.look import FailedFetch, LookOutcome, SourceLook, came
+from properties.sources.look import FailedFetch, LookOutcome, SourceLook, add_look, came
+
+WITHOUT_A_SCHEDULE = timedelta(hours=1)
 
 
 class InTurnLook(SourceLook):
@@ -41,8 +45,12 @@ class InTurnLook(SourceLook):
 
     def fetched(self) -> LookOutcome:
         """Fetch the next file, if the import of the last one has ended well."""
+        before = self.row.skips_before
+        if before is not None:
+            waiting = Import.objects.filter(source=self.row, released_at=None)
+            upload.cancel(waiting, now=timezone.now())
         if settle(self.row, timezone.now()):
-            self.claim.finish(due_at=self.next(timezone.now()))  # its end makes the row due
+            self.claim.finish(due_at=self._at_the_latest(timezone.now()))
             return LookOutcome.UNDER_WAY
         place = self.place()
         if place.address.scheme not in FOLDERS:
@@ -53,17 +61,42 @@ class InTurnLook(SourceLook):
         self.columns: dict[str, Any] = {"host_key": found.host_key} if found.host_key else {}
         self.known = KnownFiles(self.row, self.there)
         self.known.note_gone(timezone.now())
+        if before is not None:
+            self._skip(before)
         return self._next_of(replace(place, host_key=found.host_key))
+
+    def _skip(self, before: datetime) -> None:
+        """Skip the files that were there when a person wanted it.
+
+        Raises:
+            LeaseLost: another worker holds the row now, or the person has wanted it again since.
+        """
+        now = timezone.now()
+        with transaction.atomic():
+            if not self.claim.write({"skips_before": None}, skips_before=before):
+                raise LeaseLost
+            count = self.known.skip(before, now)
+            text = counted_sentence(
+                "%(count)s file that was there is skipped",
+                "%(count)s files that were there are skipped",
+                count=count,
+            )
+            add_look(self.row, FetchOutcome.UNCHANGED, is_alarm=False, now=now, text=text)
 
     def _next_of(self, place: Place) -> LookOutcome:
         waiting = self.known.waiting()
+        if not self.row.fetches:  # a person only wanted to skip
+            return self._unchanged(len(waiting))
         for number, name in enumerate(waiting):
             self.columns["files_waiting"] = len(waiting) - number
             if (stopped := self.known.stopped(name)) and not self.row.is_asked:
                 return self._blocked(stopped)
             if (outcome := self._take(place, name)) is not None:
                 return outcome
-        columns = {"attempts": 0, "problem": "", **self.columns, "files_waiting": 0}
+        return self._unchanged(0)
+
+    def _unchanged(self, waiting: int) -> LookOutcome:
+        columns = {"attempts": 0, "problem": "", **self.columns, "files_waiting": waiting}
         self.end(FetchOutcome.UNCHANGED, {}, columns)
         return LookOutcome.UNCHANGED
 
@@ -112,6 +145,7 @@ class InTurnLook(SourceLook):
                 DeliveredFile.objects.filter(pk=file.pk).update(imported=new)
                 self.columns["files_waiting"] -= 1
                 stands = {"changed_at": now, "away_since": None, "attempts": 0, "problem": ""}
+                stands |= {"goes_on": not row.is_enabled, "due_at": self._at_the_latest(now)}
                 columns = came(arrived) | {"imported": new, "name": new.name}
                 columns["text"] = self._late(name)
                 self.end(FetchOutcome.IMPORT, columns, stands | self.columns)
@@ -119,6 +153,13 @@ class InTurnLook(SourceLook):
                 new.path.unlink()
                 raise
         return LookOutcome.NEW
+
+    def _at_the_latest(self, now: datetime) -> datetime:
+        """Return when the order goes on if a worker dies at the end of an import.
+
+        Otherwise this end makes the row due.
+        """
+        return self.next(now) or now + WITHOUT_A_SCHEDULE
 
     def _late(self, name: str) -> Sentence:
         """Return a text about a name that comes before one that is imported already, or ""."""

@@ -82,7 +82,7 @@ class SourceLook:
             LeaseLost: another worker holds the row now. Nothing was written.
             Stop: this process ends. Nothing was written.
         """
-        if not (self.row.is_enabled or self.row.is_asked):
+        if not self.row.is_wanted:
             self.claim.finish(due_at=None)
             return LookOutcome.OFF
         try:
@@ -178,13 +178,14 @@ class SourceLook:
             columns: columns of the source, with `attempts`.
         """
         now, row = timezone.now(), self.row
-        columns = {"due_at": self.next(now), "fetched_at": now, **columns}
+        ends = {"goes_on": False} if row.goes_on else {}
+        columns = {"due_at": self.next(now), "fetched_at": now, **ends, **columns}
         if row.is_asked:
             columns |= {"is_asked": False, "insists": False}
         seconds = round(time.monotonic() - self.started, 3)
         with transaction.atomic():
             is_alarm = row.attempts < source_times.TRIES <= columns["attempts"]
-            _add_look(row, outcome, is_alarm=is_alarm, now=now, seconds=seconds, **fetch)
+            add_look(row, outcome, is_alarm=is_alarm, now=now, seconds=seconds, **fetch)
             if (
                 "changed_at" not in columns
                 and row.away_since is None
@@ -192,7 +193,7 @@ class SourceLook:
             ):
                 columns["away_since"] = now
                 text = source_times.away_text(row, now)
-                _add_look(row, Fetch.Outcome.AWAY, is_alarm=True, now=now, text=text)
+                add_look(row, Fetch.Outcome.AWAY, is_alarm=True, now=now, text=text)
             self.claim.finish(**columns)
 
     def next(self, now: datetime) -> datetime | None:
@@ -226,7 +227,7 @@ def remembered(fetched: Fetched) -> dict[str, Any]:
     return columns | ({"host_key": fetched.host_key} if fetched.host_key else {})
 
 
-def _add_look(
+def add_look(
     source: Source, outcome: str, *, is_alarm: bool, now: datetime, **columns: Any
 ) -> Fetch:
     """Write a fetch, and remove the oldest fetches of its kind.

@@ -54,6 +54,7 @@ def with_effects(columns: Mapping[str, Any], *, is_enabled: bool, now: datetime)
     if not {"sender", "address", "delivery"}.isdisjoint(found):
         found |= {"set_at": now, "etag": "", "modified": "", "size": None}
         found |= {"digest": "", "read_as": "", "away_since": None, "host_key": ""}
+        found |= {"skips_before": None, "goes_on": False}
     if found:
         found |= {"due_at": now if is_enabled else None, "attempts": 0, "problem": ""}
     return found

@@ -132,7 +132,8 @@ def test_it_runs_in_an_empty_folder(programs, tmp_path):
     ran(command, "migrate", "--verbosity", "0", cwd=tmp_path)
     ran(command, "check", "--fail-level", "WARNING", cwd=tmp_path)
     there = ("--base-url", "http://127.0.0.1:1", "--token-env", "PLATFORM_TOKEN", "--no-check")
-    ran(command, "add_workspace", "main", *there, cwd=tmp_path, PLATFORM_TOKEN="token")
+    said = ran(command, "add_workspace", "main", *there, cwd=tmp_path, PLATFORM_TOKEN="token")
+    assert said.splitlines()[1:] == ["next: crm-sync configure_webhook main"]
     # The names of columns are found in files of the wheel, by a process of its own.
     imported = ran(command, "import_properties", "main", FEED, "--dry-run", cwd=tmp_path)
     assert imported.splitlines()[0].split() == ["new", "MH-4001"]

@@ -10,7 +10,7 @@ import time_machine
 from django.contrib.auth.models import Permission, User
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from crm_sync import hooks
@@ -204,6 +204,42 @@ def test_a_mail_server_that_refuses_one_person_repeats_the_mail_of_no_other(main
     assert (Alarm.objects.get().problem, Alarm.objects.get().due_at) == ("", None)
 
 
+def test_the_overview_says_that_alarms_could_not_be_mailed_to_who_sees_their_workspace(
+    main, clock, settings
+):
+    settings.EMAIL_BACKEND = f"{__name__}.Refusing"
+    Refusing.refused = "one"
+    operator("one")
+    away = {"failing_since": START - timedelta(hours=2), "problem": "5"}
+    subscribe(main, "https://x.test", **away)
+    other = Workspace.objects.create(slug="other", base_url="https://x.test")
+    subscribe(other, "https://y.test", **away)
+    here, agent = client_of("crm_sync.view_workspace"), client_of("orders.view_order")
+    person = User.objects.get(pk=here.session["_auth_user_id"])
+    person.user_permissions.remove(Permission.objects.get(codename="all_workspaces"))
+    main.people.add(person)
+
+    def lines(client) -> list[str]:
+        found = client.get("/admin/").context["attention"]
+        return [one.text for one in found if "No mail" in one.badge]
+
+    everybody = client_of("crm_sync.view_workspace")
+    assert lines(everybody) == []
+    for workspace in (main, other):
+        look(workspace)
+    text = "2 alarms wait for their mail: {}"
+    assert lines(everybody) == [text]
+    assert lines(here) == ["1 alarm waits for its mail: {}"]
+    assert lines(agent) == []
+    Alarm.objects.filter(workspace=other).update(kind="no_worker", workspace=None, key="")
+    assert (lines(here), lines(agent)) == ([text], [])  # of everybody who operates
+    Refusing.refused = ""
+    clock.shift(1000)
+    alive()
+    alarm_report.report_without_a_worker(timezone.now())
+    assert lines(everybody) == ["1 alarm waits for its mail: {}"]
+
+
 def test_a_process_killed_after_the_message_was_noted_mails_all_and_repeats_no_message(main, clock):
     operator("one")
     subscribe(main, "https://x.test", "alarm.workspace_paused")
@@ -220,6 +256,35 @@ def test_a_process_killed_after_the_message_was_noted_mails_all_and_repeats_no_m
     look(main)
     assert mails() == [("one", f"Alarm: {WHAT}")]
     assert OutgoingMessage.objects.filter(kind="alarm.workspace_paused").count() == 1
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_killed_while_it_notes_its_mail_repeats_exactly_this_mail(main, clock):
+    operator("one")
+    away = {"failing_since": START - timedelta(hours=2), "problem": "5"}
+    for number in range(3):
+        subscribe(main, f"https://x.test/{number}", **away)
+    alarms.notice(timezone.now())
+    claims = leases.claim_some(Alarm.objects.all(), now=timezone.now(), limit=9)
+    noted = iter((True, True, False))
+
+    def die_at_the_third(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and '"told_to" =' in sql and not next(noted):
+            raise Killed
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(die_at_the_third), pytest.raises(Killed):
+        alarm_report.report(claims)
+    clock.shift(60)
+    alive()
+    look(main)
+    first, second = mail.outbox
+    assert first.extra_headers["Message-ID"] == second.extra_headers["Message-ID"]
+    assert (first.subject, first.body) == (second.subject, second.body)
 
 
 def test_a_subscription_gets_the_kinds_that_it_chose_with_the_words_in_its_language(main, clock):

@@ -354,7 +354,7 @@ def test_each_answer_to_an_export_is_translated(reader, main, stock, monkeypatch
     reader.post(
         PROPERTIES, {"action": "export_csv", "_selected_action": [row.pk for row in mine]}
     ).getvalue()
-    found = said(reader.get(f"{PROPERTIES}changes/"))
+    found = said(reader.get(f"{PROPERTIES}changes/"), *OWN)
     assert len(found) == 2
 
     def refuses(*_: object) -> None:

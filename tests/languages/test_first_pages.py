@@ -59,7 +59,8 @@ def test_each_text_of_the_page_is_translated(reader, page, is_filled):
         fill(timezone.now())
     response = reader.get(page)
     assert response.status_code == 200
-    own = (*NAMES, "manage.py configure_webhook", "manage.py add_workspace", "https://1.2", "City")
+    commands = ("configure_webhook", "add_workspace", "restored --status")
+    own = (*NAMES, *(f"manage.py {one}" for one in commands), "https://1.2", "City")
     found = untranslated(response.content.decode(), own)
     assert found == []
 

@@ -46,6 +46,7 @@ FORMS = (IMPORTS, SOURCES, SENDERS)
 # Commands, names of formats and of columns, and examples of data.
 OWN = (
     *(*NAMES, "manage.py import_properties main stock.xml --dry-run", "manage.py drift main"),
+    "manage.py import_properties",
     *("Excel", "CSV", "title", "· de ·", "· fr ·", "· it ·", "· en ·"),
     *("https://", "http://", "sftp://", "ftp://"),
 )

@@ -21,9 +21,10 @@ from crm_sync.admin.received_event.received_event_admin import live
 from crm_sync.admin.received_event.states import state_badge, told
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.scope import without_workspace
-from crm_sync.admin.workspace.state import connection, without_secrets
+from crm_sync.admin.workspace.state import CONNECTING, connection, without_secrets
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox import store
+from crm_sync.installed import command
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.observing import health
 from crm_sync.platform import clock
@@ -60,6 +61,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "live_url": reverse("admin:crm_sync_receivedevent_live"),
             "charts": charts(request.user, now),
             "is_new": is_new,
+            "commands": CONNECTING if is_new else (),
             "parts": [show(request, now) for show in hooks.plugged().overview],
             "groups": _groups(request),
             "attention": sorted(attention, key=lambda line: not line.is_urgent),
@@ -222,8 +224,8 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
 
 def _remedy(workspace: Any) -> str:
     if not workspace.has_fixed_token and not workspace.has_client_secret:
-        command = f"manage.py add_workspace {workspace.slug}"
-        return _("%(command)s with its credentials") % {"command": command}
+        named = {"command": command(f"add_workspace {workspace.slug}")}
+        return _("%(command)s with its credentials") % named
     return explain(workspace.problem).remedy
 
 

@@ -11,6 +11,7 @@ from crm_sync import hooks
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention
+from crm_sync.installed import command
 from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
 from crm_sync.observing import health
@@ -20,12 +21,10 @@ from crm_sync.work import heartbeat
 from crm_sync.work.heartbeat import Kind
 
 RECENT = timedelta(days=14)  # rows that wait longer after a restore have other causes
-READING = gettext_lazy(
-    "Wait: workers read before they send. manage.py restored --status says what is left"
-)
+READING = gettext_lazy("Wait: workers read before they send. %(command)s says what is left")
 DECIDE = gettext_lazy(
     "Decide what waits for a person: the tiles below lead to it."
-    " manage.py restored --status says when both sides agree"
+    " %(command)s says when both sides agree"
 )
 
 
@@ -107,7 +106,7 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
             workspace.slug,
             link=address_of("webhook", workspace.pk),
             remedy=_("Configure it on its page, or %(command)s")
-            % {"command": f"manage.py configure_webhook {workspace.slug}"},
+            % {"command": command(f"configure_webhook {workspace.slug}")},
             act=_("Configure"),
             next_try=_("Not by itself"),
             is_urgent=True,
@@ -130,7 +129,8 @@ def _restored(workspaces: list[Any], now: datetime) -> Iterable[Attention]:
                 _where([one.slug for one in found]),
                 moment(at, now),
                 page_of(found[0]) if is_one else list_of("crm_sync.workspace"),
-                remedy=str(DECIDE if standing.for_people else READING),
+                remedy=str(DECIDE if standing.for_people else READING)
+                % {"command": command("restored --status")},
                 next_try=_("By the workers") if standing.unread else _("Not by itself"),
             )
 

@@ -15,6 +15,7 @@ from crm_sync.admin.workspace.gaps import unread
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox.stats import received_since
+from crm_sync.installed import command
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.models.received_event import ReceivedEventState
 from crm_sync.security.access import within
@@ -141,7 +142,7 @@ def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
     return replace(
         line,
         remedy=_("Repair it on its page, or %(command)s")
-        % {"command": f"manage.py configure_webhook {slug}"},
+        % {"command": command(f"configure_webhook {slug}")},
         act=_("Repair"),
         next_try=moment(seen.due_at, now) if seen.due_at else "",
         is_urgent=GONE in seen.drift,

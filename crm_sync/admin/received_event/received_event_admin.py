@@ -41,6 +41,7 @@ from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.hooks import Person
 from crm_sync.inbox import store
 from crm_sync.inbox.stats import inbox_stats
+from crm_sync.installed import command
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
 from crm_sync.security.access import within
@@ -141,7 +142,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
             "Callbacks are stored here as they come, before anything is understood. The platform"
             " sends them once its webhook is configured:"
         ),
-        ("manage.py configure_webhook main",),
+        (command("configure_webhook main"),),
     )
     change_form_template = "crm_sync/received_event/received_event.html"
     list_before_template = "crm_sync/received_event/inbox_top.html"

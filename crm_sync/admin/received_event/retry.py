@@ -22,6 +22,7 @@ from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox import store
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.replay import Preview, Replayed, preview, replay
+from crm_sync.installed import command
 from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
 from crm_sync.sentence import said, sentence
@@ -162,8 +163,9 @@ def ask_to_replay(
     """Show what a replay of the chosen events would do, or replay them once confirmed."""
     keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(keys) > MOST_REPLAYED:
-        text = gettext("At most %(count)s at once here; `manage.py replay` takes any number.")
-        messages.error(request, text % {"count": number(MOST_REPLAYED)})
+        text = gettext("At most %(count)s at once here; `%(command)s` takes any number.")
+        named = {"count": number(MOST_REPLAYED), "command": command("replay")}
+        messages.error(request, text % named)
         return None
     rows = list(ReceivedEvent.objects.filter(pk__in=keys))
     if "confirmed" in request.POST:

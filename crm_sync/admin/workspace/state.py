@@ -6,8 +6,15 @@ from typing import Any
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from crm_sync.installed import command
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
+
+# What connects the first workspace on the server.
+CONNECTING = (
+    command("add_workspace main --base-url https://… --token-env PLATFORM_TOKEN"),
+    command("configure_webhook main"),
+)
 
 
 def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:

@@ -26,7 +26,7 @@ from crm_sync.admin.workspace import webhook
 from crm_sync.admin.workspace.credentials import credentials_page
 from crm_sync.admin.workspace.gaps import gaps_page, see
 from crm_sync.admin.workspace.pause_page import pause_page
-from crm_sync.admin.workspace.state import connection, webhook_state, without_secrets
+from crm_sync.admin.workspace.state import CONNECTING, connection, webhook_state, without_secrets
 from crm_sync.admin.workspace.tabs import address_of, tabs
 from crm_sync.models import Gap, Workspace
 from crm_sync.models.workspace import MOST_UNDER_WAY
@@ -118,10 +118,7 @@ class WorkspaceAdmin(ScopedAdmin):
             "Connect one here, or by a command on the server. Its credentials are stored encrypted,"
             " and never shown again."
         ),
-        (
-            "manage.py add_workspace main --base-url https://… --token-env PLATFORM_TOKEN",
-            "manage.py configure_webhook main",
-        ),
+        CONNECTING,
     )
     change_form_template = "crm_sync/workspace/settings.html"
     list_display = ("name", "state", "address", "webhook", "attempts", "refused", "gaps", "polled")

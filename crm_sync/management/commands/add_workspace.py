@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from crm_sync import connecting
 from crm_sync.connecting import Given
+from crm_sync.installed import command
 from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import hold
 from crm_sync.platform import addresses
@@ -51,14 +52,15 @@ class Command(SyncCommand):
         done += "added" if is_new else "changed"
         is_watched = bool(workspace.pk) and hold.is_watched(workspace.pk, timezone.now())
         how = "not checked against" if options["no_check"] else "connected to"
+        lines = [f"workspace {slug} {done}, {how} {base_url}"]
+        if is_watched:
+            lines.append(f"watch only: nothing is sent until {command(f'go_live {slug}')}")
+        if not workspace.auth_secret:
+            lines.append(f"next: {command(f'configure_webhook {slug}')}")
         self.emit(
             {"workspace": slug, "callback_url": workspace.callback_url, "result": done}
             | {"watch_only": is_watched},
-            [
-                f"workspace {slug} {done}, {how} {base_url}",
-                *([f"watch only: nothing is sent until manage.py go_live {slug}"] * is_watched),
-                *([] if workspace.auth_secret else [f"next: manage.py configure_webhook {slug}"]),
-            ],
+            lines,
             as_json=options["json"],
         )
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from crm_sync.installed import command
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import hold
 
@@ -47,7 +48,8 @@ class Command(SyncCommand):
         }
         lines = [f"{count} {name}" for name, count in plan.items()]
         if is_watched:
-            lines.append(f"next: manage.py go_live {workspace.slug} --seen {hold.seen_as(plan)}")
+            going = command(f"go_live {workspace.slug} --seen {hold.seen_as(plan)}")
+            lines.append(f"next: {going}")
         else:
             lines.append(f"{workspace.slug} {'begins' if begun else 'is not in watch only'}")
         self.emit(document, lines, as_json=options["json"])

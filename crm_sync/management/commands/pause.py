@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from crm_sync.installed import command
 from crm_sync.management.base import USAGE
 from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines
 from crm_sync.models import hold
@@ -17,7 +18,7 @@ class Command(HoldCommand):
     """Exit codes: 0 held, 2 no such workspace or kind, no reason, or an end in the past."""
 
     help = (
-        "Hold the work of a workspace, or one kind of it, until `manage.py resume` or --until."
+        f"Hold the work of a workspace, or one kind of it, until `{command('resume')}` or --until."
         " Callbacks, polls and reads go on, and nothing is lost."
     )
 

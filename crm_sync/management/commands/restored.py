@@ -6,11 +6,13 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from crm_sync.installed import command
 from crm_sync.integrity import restored
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
 
-NEXT = "Start web, workers and beat; `manage.py restored --status` says when both sides agree."
+STATUS = command("restored --status")
+NEXT = f"Start web, workers and beat; `{STATUS}` says when both sides agree."
 
 
 class Command(SyncCommand):

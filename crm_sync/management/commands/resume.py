@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from crm_sync.installed import command
 from crm_sync.management.base import PARTLY
 from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines
 from crm_sync.models import hold
@@ -16,7 +17,7 @@ class Command(HoldCommand):
 
     help = (
         "End what a person holds in a workspace. All that became due goes on at once."
-        " A workspace in watch only goes on with `manage.py go_live`."
+        f" A workspace in watch only goes on with `{command('go_live')}`."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.inbox.store import STUCK
+from crm_sync.installed import command
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import events
@@ -18,7 +19,7 @@ from crm_sync.webhook.test_event import CallbackRequest
 from orders.mirror import updates
 from orders.models import Assignment, Order
 
-NOBODY = "pending: nobody has applied it yet; start a worker, or run manage.py work"
+NOBODY = f"pending: nobody has applied it yet; start a worker, or run {command('work')}"
 CHECK = {
     401: "another secret is expected there: does that address lead to this installation?",
     404: "nothing of ours is there: is PUBLIC_BASE_URL right, and does the proxy pass /webhooks/?",
@@ -77,7 +78,9 @@ class Command(SyncCommand):
             self.emit(document, _call_lines(one), as_json=options["json"])
             return
         if workspace.auth_type != Workspace.AuthType.NONE and not workspace.auth_secret:
-            self.fail(f"{workspace} has no webhook yet: manage.py configure_webhook {workspace}")
+            self.fail(
+                f"{workspace} has no webhook yet: {command(f'configure_webhook {workspace}')}"
+            )
         status = self._send(one)
         found = test_event.outcome(workspace, one, seconds=options["wait"])
         if found is None:

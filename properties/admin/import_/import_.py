@@ -37,6 +37,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, offer_workspaces
 from crm_sync.hooks import Person
+from crm_sync.installed import command
 from crm_sync.security.access import own_workspaces
 from crm_sync.sentence import Sentence, sentence
 from properties.admin.import_.import_columns import answer_of
@@ -81,10 +82,9 @@ class UploadForm(ModelForm):
         senders.empty_label = gettext("Not named")
         if too_large:
             limit = filesizeformat(settings.IMPORT_FILE_LIMIT)
-            text = gettext(
-                "The file is larger than %(limit)s: split it, or use manage.py import_properties."
-            )
-            self.fields["file"].error_messages["required"] = text % {"limit": limit}
+            text = gettext("The file is larger than %(limit)s: split it, or use %(command)s.")
+            named = {"limit": limit, "command": command("import_properties")}
+            self.fields["file"].error_messages["required"] = text % named
 
     def clean(self) -> dict[str, Any]:
         """Refuse a sender of another workspace."""
@@ -106,7 +106,7 @@ class ImportAdmin(ReadOnlyAdmin):
             "Import a feed here: it is looked at first, and imported when you say so. On the"
             " server, a command does the same."
         ),
-        ("manage.py import_properties main stock.xml --dry-run",),
+        (command("import_properties main stock.xml --dry-run"),),
     )
     change_form_template = "properties/import.html"
     add_form_template = "properties/import_add.html"

@@ -18,6 +18,7 @@ from crm_sync import hooks
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyFiles
+from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
@@ -198,7 +199,5 @@ def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> No
         text = gettext("The last export could not hold all: %(complaints)s.")
         messages.warning(request, text % {"complaints": ". ".join(shown)})
     if not is_whole:
-        text = gettext(
-            "The last export was large: manage.py export_properties names what it could not hold."
-        )
-        messages.info(request, text)
+        text = gettext("The last export was large: %(command)s names what it could not hold.")
+        messages.info(request, text % {"command": command("export_properties")})

@@ -25,6 +25,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks import PropertyAction
+from crm_sync.installed import command
 from crm_sync.platform.problems import explain
 from crm_sync.sentence import said
 from crm_sync.translated import number, said_of
@@ -80,7 +81,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     empty = Empty(
         _("No property is known yet"),
         _("Add one, or import a feed. Those of the platform are read from it once an hour."),
-        ("manage.py pull_properties main", "manage.py import_properties main stock.xml"),
+        (command("pull_properties main"), command("import_properties main stock.xml")),
     )
     change_form_template = "properties/change_form.html"
     list_display = (

@@ -40,7 +40,7 @@ from properties.admin.source.source_state import (
 from properties.models import DeliveredFile, Fetch, Sender, Source
 from properties.models.source import Delivery, SignIn
 from properties.sources.address import parsed, shown
-from properties.sources.delivered_files import skip
+from properties.sources.delivered_files import skip, skip_all
 from properties.sources.fetch.sftp import fingerprint
 
 SHOWN = 50  # fetches on the page
@@ -90,7 +90,7 @@ class SourceAdmin(ScopedAdmin):
     search_fields = ("sender__name",)
     search_help_text = _("Sender")
     ordering = ("sender__name", "pk")
-    actions = ("fetch_now", "fetch_all_the_same", "forget_key", "skip_file")
+    actions = ("fetch_now", "fetch_all_the_same", "forget_key", "skip_file", "skip_all_files")
 
     feed = column(
         _("feed"), lambda row: two_lines(row.sender_name, shown(row.address)), "sender__name"
@@ -172,9 +172,10 @@ class SourceAdmin(ScopedAdmin):
 
     # --- what a person does ---
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer to skip a file only on the page, where the form names the file."""
+        """Offer to skip files only on the page, which shows them, and not in the list."""
         found: dict[str, Any] = super().get_actions(request)
-        return {n: one for n, one in found.items() if n != "skip_file" or "file" in request.POST}
+        hidden = () if request.method == "POST" else ("skip_file", "skip_all_files")
+        return {name: one for name, one in found.items() if name not in hidden}
 
     @action(description=_("Fetch now"), permissions=["act"])
     def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
@@ -206,6 +207,20 @@ class SourceAdmin(ScopedAdmin):
             messages.success(request, text)
         else:
             messages.warning(request, gettext("Nothing was skipped: the file has changed since."))
+        only = rows.only("pk").first()
+        return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
+
+    @action(description=_("Skip all files that are there now"), permissions=["act"])
+    def skip_all_files(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Let a worker skip what lies in the folder of a source (POST only)."""
+        rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
+        if skip_all(rows, timezone.now()):
+            text = sentence("All files that were in the folder then are skipped.")
+            self.note(request, rows.defer("secret"), text)
+            messages.success(
+                request,
+                gettext("A worker skips them in a moment. Files that come later are imported."),
+            )
         only = rows.only("pk").first()
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
 
@@ -247,6 +262,10 @@ def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
         (gettext("Key of the server"), fingerprint(row.host_key) if row.host_key else ""),
         (gettext("Deliveries"), row.get_delivery_display()),
         (gettext("Files that wait"), number(row.files_waiting) if row.files_waiting else ""),
+        (
+            gettext("Skips files until"),
+            exact_moment(row.skips_before, now) if row.skips_before else "",
+        ),
         (gettext("Schedule"), schedule_of(row)),
         (gettext("Next fetch"), exact_moment(row.due_at, now) if row.due_at else ""),
         (gettext("Last fetch"), exact_moment(row.fetched_at, now)),

@@ -14,6 +14,7 @@ from crm_sync.models import Workspace
 from properties.admin.source.source_state import attention
 from properties.models import DeliveredFile, Fetch, Import, Sender, Source
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
+from tests.problems import noted
 
 LIST = reverse("admin:properties_source_changelist")
 ADD = reverse("admin:properties_source_add")
@@ -269,6 +270,29 @@ def test_a_file_that_stops_the_order_is_named_with_its_reason_and_skipped_by_one
     assert DeliveredFile.objects.get(pk=file.pk).state == "SKIPPED"
     assert LogEntry.objects.count() == 1
     assert "Stopped by a file" not in text_of(client, page_of(in_turn))
+
+
+@pytest.mark.rule("S17")
+def test_all_files_are_skipped_by_one_press_on_the_page_by_who_may_and_it_is_noted(in_turn):
+    button, data = "Skip all files that are there now", {"action": "skip_all_files"}
+    data["_selected_action"] = [in_turn.pk]
+    viewer, client = client_of(*SEES), client_of(*MANAGES)
+    assert button not in text_of(viewer, page_of(in_turn))
+    viewer.post(LIST, data)
+    assert (Source.objects.get().skips_before, LogEntry.objects.count()) == (None, 0)
+    assert text_of(client, page_of(in_turn)).count(button) == 1
+    assert button not in text_of(client, LIST)
+    said = client.post(LIST, data, follow=True).content.decode()
+    assert "A worker skips them in a moment. Files that come later are imported." in said
+    assert "Skips files until" in said
+    found = Source.objects.get()
+    assert found.skips_before == found.due_at <= timezone.now()
+    assert noted() == ["All files that were in the folder then are skipped."]
+    client.post(page_of(in_turn), typed(in_turn.sender, address=in_turn.address))
+    assert Source.objects.get().skips_before is None
+    assert button not in text_of(client, page_of(in_turn))
+    client.post(LIST, data)
+    assert (Source.objects.get().skips_before, LogEntry.objects.count()) == (None, 2)
 
 
 @pytest.mark.rule("S17")

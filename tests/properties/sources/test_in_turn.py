@@ -325,6 +325,88 @@ def test_a_file_that_a_person_skips_while_it_is_fetched_is_not_imported(row, fol
     assert known(row)["2.zip"] == "SKIPPED"
 
 
+# --- without a schedule ---
+@pytest.fixture
+def off(row) -> Source:
+    Source.objects.update(is_enabled=False, due_at=None)
+    return fresh(row)
+
+
+def press(row: Source) -> list[str]:
+    """Press *Fetch now*; return the outcome of each fetch that follows without another press."""
+    Source.objects.filter(pk=row.pk).update(is_asked=True, due_at=timezone.now())
+    found: list[str] = []
+    while counts := drain("sources", row.workspace):
+        found += [str(name) for name, count in counts.items() for _ in range(count)]
+        drain("imports", row.workspace)
+    return found
+
+
+def test_one_press_takes_all_files_of_a_source_without_a_schedule(off, folder):
+    for number in range(12):
+        deliver(folder, f"{number}.csv", f"objectReferenceId,title\nR-1,t{number}\n".encode())
+    assert press(off) == [*["new"] * 12, "unchanged"]
+    assert set(known(off).values()) == {"DONE"}
+    assert (fresh(off).due_at, fresh(off).fetches, fresh(off).files_waiting) == (None, False, 0)
+    deliver(folder, "12.csv", b"objectReferenceId,title\nR-1,t12\n")
+    assert drain("sources", off.workspace) == {}  # nobody asks
+    assert press(off) == ["new", "unchanged"]
+
+
+def test_one_press_goes_as_far_as_the_order_allows_and_tries_a_file_that_fails_once(off, folder):
+    deliver(folder, "1.xml", full())
+    deliver(folder, "2.xml", full(TEN[:3]))  # lacks too much
+    deliver(folder, "3.zip", packed(part(["R-1"]))[:-30])
+    deliver(folder, "4.xml", part(["R-NEW"]))
+    assert press(off) == ["new", "new", "stopped"]
+    assert (fresh(off).due_at, fresh(off).fetches) == (None, False)
+    assert press(off) == ["new", "stopped"]  # once more, as the press wants it
+    skip(DeliveredFile.objects.filter(name="2.xml"), timezone.now())
+    assert drain("sources", off.workspace) == {}
+    assert press(off) == ["refused"]
+    assert (fresh(off).due_at, fresh(off).fetches) == (None, False)
+    assert known(off) == {"1.xml": "DONE", "2.xml": "SKIPPED", "3.zip": "STOPPED"}
+
+
+def test_a_press_goes_on_if_a_worker_died_after_the_end_of_an_import(off, folder):
+    deliver(folder, "1.xml", full())
+    deliver(folder, "2.xml", part(["R-NEW"]))
+    Source.objects.update(is_asked=True, due_at=NOON)
+    drain("sources", off.workspace)
+    later = NOON + timedelta(hours=1)
+    assert fresh(off).due_at == later
+    drain("imports", off.workspace)
+    Source.objects.update(due_at=later)  # as if the end had not made it due
+    with time_machine.travel(later, tick=False):
+        assert drain("sources", off.workspace) == {"new": 1}
+    assert known(off) == {"1.xml": "DONE", "2.xml": "TAKEN"}
+
+
+def test_a_source_that_is_switched_off_while_it_imports_takes_no_other_file(row, folder):
+    deliver(folder, "1.xml", full())
+    deliver(folder, "2.xml", part(["R-NEW"]))
+    assert drain("sources", row.workspace) == {"new": 1}
+    Source.objects.update(is_enabled=False, due_at=None)
+    drain("imports", row.workspace)
+    assert drain("sources", row.workspace) == {}
+    assert imported(row) == [("1.xml", "DONE")]
+
+
+def test_a_press_that_waits_for_a_person_goes_on_when_they_release_the_file(
+    off, folder, admin_user
+):
+    Import.objects.all().delete()
+    deliver(folder, "1.xml", full())
+    deliver(folder, "2.xml", part(["R-NEW"]))
+    assert press(off) == ["new"]
+    upload.release(Import.objects.all(), actor=admin_user, now=timezone.now())
+    drain("imports", off.workspace)
+    assert drain("sources", off.workspace) == {"new": 1}
+    drain("imports", off.workspace)
+    assert drain("sources", off.workspace) == {"unchanged": 1}
+    assert imported(off) == [("1.xml", "DONE"), ("2.xml", "DONE")]
+
+
 # --- workers that die ---
 def test_a_file_whose_memory_is_lost_is_imported_again_without_effect(row, folder):
     deliver(folder, "1.xml", full())

@@ -1,0 +1,41 @@
+"""The alarms whose mail could not be sent, on the overview: who does not get it cannot know."""
+
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
+from crm_sync.hooks import Attention, Person
+from crm_sync.models import Alarm
+from crm_sync.security.access import own_workspaces
+from crm_sync.sentence import said
+from crm_sync.translated import number
+
+
+def attention(person: Person, now: datetime) -> list[Attention]:
+    """Return one line if mails about alarms could not be sent, no matter how many wait; one query.
+
+    An alarm about the whole installation is everybody's who may see workspaces.
+    """
+    mine = Q(workspace__in=own_workspaces(person)) | Q(workspace=None)
+    waiting = Alarm.objects.filter(mine, due_at__isnull=False).exclude(problem="")
+    found = list(waiting.order_by("due_at", "pk").values_list("problem", "due_at"))
+    if not found:
+        return []
+    problem, due_at = found[0]
+    text = ngettext(
+        "%(count)s alarm waits for its mail: %(problem)s",
+        "%(count)s alarms wait for their mail: %(problem)s",
+        len(found),
+    )
+    return [
+        Attention(
+            badge(_("No mail"), "warning"),
+            shortened(text % {"count": number(len(found)), "problem": said(problem)}, 140),
+            link=list_of("crm_sync.workspace"),
+            remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
+            next_try=moment(due_at, now),
+        )
+    ]
