@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 from crm_sync.models import (
+    Alarm,
     CallCount,
     Gap,
     Heartbeat,
@@ -57,6 +58,8 @@ def fill(now: datetime) -> None:
 
 def _workspaces(main: Workspace, now: datetime) -> None:
     refused = Problem("5", ErrorKind.UNAUTHORIZED)
+    alarm = {"key": "1", "page": "/", "told_at": now, "problem": "5", "due_at": now + HOUR}
+    Alarm.objects.create(workspace=main, kind="source_away", began_at=now, **alarm)
     make_workspace("2", problem=refused, clock_ahead=3 * HOUR, clock_noted_at=now)
     make_workspace("3", fixed_token="", client_secret="")
     callbacks = {"refused_callbacks": 2, "last_refusal": "4", "last_refusal_at": now}
@@ -147,7 +150,8 @@ def _imports(main: Workspace, now: datetime) -> None:
     Source.objects.create(**source, address="https://1.2", attempts=3, problem="5")
     long_ago = now - 9 * DAY
     Source.objects.create(**source, address="https://1.3", set_at=long_ago, expect_hours=24)
-    stopped = Source.objects.create(**source, address="/1/", delivery="IN_TURN")
+    in_turn = {"delivery": "IN_TURN", "skips_before": now}
+    stopped = Source.objects.create(**source, address="/1/", **in_turn)
     DeliveredFile.objects.create(source=stopped, name="1", state="STOPPED", problem="5")
 
 
