@@ -1,10 +1,14 @@
 """What `make bench` writes into docs/benchmarks.md."""
 
+from contextlib import closing
+
 import pytest
 
 from lab.benchmarks import __main__ as benchmarks
+from lab.benchmarks import imports
 from lab.benchmarks.figures import Figure
 from lab.benchmarks.page import PAGE, with_section
+from tests.journeys.rows import ask, connect
 
 PAGES = (
     "# How fast it is\n\nWords.\n\n## drain\n\nold\n\n## many\n\nkept\n\n## Earlier\n\nkept too\n"
@@ -50,3 +54,21 @@ def test_a_part_that_is_not_there_is_a_mistake_of_the_caller(capsys):
         benchmarks.main(["drian"])
     assert ended.value.code == 2
     assert "no benchmark drian; there are: sandbox, tick, claims" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("outcome", ["new", "unchanged"])
+def test_an_import_is_held_against_bare_inserts_of_its_rows(outcome):
+    ratio = imports.AT_LEAST["SQLite", outcome]
+    assert imports.of_bare("SQLite", outcome, 30_000 * ratio, 30_000).is_met
+    assert not imports.of_bare("SQLite", outcome, 29_000 * ratio, 30_000).is_met
+
+
+def test_bare_inserts_leave_the_imported_rows_and_no_table(tmp_path):
+    url = f"sqlite:///{tmp_path}/db.sqlite3"
+    with closing(connect(url)) as connection:
+        connection.execute("create table properties_property (id integer primary key, title text)")
+        rows = [(n, "Haus in Zürich") for n in range(3)]
+        connection.executemany("insert into properties_property values (?, ?)", rows)
+    assert imports.bare(url) > 0
+    assert ask(url, "select * from properties_property order by id") == rows
+    assert ask(url, "select name from sqlite_master where name = 'bare'") == []
