@@ -21,6 +21,7 @@ from lab.benchmarks import (
     hanging,
     imports,
     large,
+    latency,
     lists,
     many,
     page,
@@ -41,12 +42,14 @@ BENCHMARKS: tuple[ModuleType, ...] = (
     hanging,
     events,
     imports,
+    latency,
 )
 BY_NAME: tuple[ModuleType, ...] = (
     changes,
     feeds,
     finding,
     large,
+    latency,
     lists,
     pages,
     rendering,
@@ -69,10 +72,11 @@ def main(arguments: list[str]) -> int:
     measured = page.machine()
     for name in asked.names or [one.NAME for one in BENCHMARKS]:
         print(name, flush=True)
-        figures = []
+        figures, started = [], time.monotonic()
         for figure in with_bar(known[name].measure()):
             print(figure.line(), flush=True)
             figures.append(figure)
+        print(Figure("this part took", time.monotonic() - started, "s").line(), flush=True)
         met = met and all(figure.is_met for figure in figures)
         if asked.write and figures:
             text = page.with_section(page.PAGE.read_text(), name, figures, measured)

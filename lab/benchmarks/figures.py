@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 WHAT, VALUE = 62, 18  # columns; a longer text moves what follows
@@ -43,6 +45,15 @@ class Figure:
         """Return it as a line, the numbers below one another."""
         value = f"{self.number()} {self.unit}"
         return f"  {self.what:<{WHAT}} {value:>{VALUE}}  {self.goal()}".rstrip()
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest of the values that so large a share of them does not exceed.
+
+    Args:
+        share: above 0, at most 1; 0.99 for the p99.
+    """
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def skipped(what: str, why: str) -> None:

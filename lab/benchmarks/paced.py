@@ -1,4 +1,4 @@
-"""Calls at a fixed rate, each on time: python -m lab.benchmarks.paced URL RATE
+"""Calls at a fixed rate, each on time: python -m lab.benchmarks.paced URL RATE [SECONDS]
 
 Prints the times to the answer as JSON, counted from when a call was to be sent: a server that
 stands still is not asked more gently.
@@ -18,8 +18,8 @@ from tests.journeys.callers import HEADERS, event
 SECONDS, CONNECTIONS = 5.0, 32
 
 
-async def main(url: str, rate: float) -> None:
-    address, count, run = urlsplit(url), int(rate * SECONDS), secrets.token_hex(6)
+async def main(url: str, rate: float, seconds: float = SECONDS) -> None:
+    address, count, run = urlsplit(url), int(rate * seconds), secrets.token_hex(6)
     began = time.monotonic() + 0.5
     took: list[float] = []
     slots = iter(range(count))
@@ -58,4 +58,4 @@ async def answer(reader: asyncio.StreamReader) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], float(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], *map(float, sys.argv[2:])))

@@ -19,12 +19,15 @@ from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E402
+from lab.benchmarks import stock  # noqa: E402
 from lab.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 from lab.benchmarks.visits import visit  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.models import Property  # noqa: E402
+from properties.models.property import WaitReason  # noqa: E402
 
 PROPERTIES, ORDERS, EVENTS = 100_000, 50_000, 1_000_000
+UNMATCHED = 100_000  # of a workspace of their own: half only here, half only on the platform
 PROBLEMS = 1_000  # properties with a field that waits for a person
 ROUNDS = 5
 # Each row at a time of its own, as in life: the lists are sorted by it.
@@ -39,6 +42,8 @@ def main() -> None:
     client.force_login(User.objects.create_superuser("operator"))
     for what, address in pages().items():
         visit(client, what, address, rounds=ROUNDS)
+    # After the others, whose lists would grow by these rows.
+    visit(client, f"workspace, match, {UNMATCHED:,} unmatched", unmatched(), rounds=ROUNDS)
 
 
 def fill() -> None:
@@ -73,6 +78,23 @@ def fill() -> None:
             cursor.execute(SPREAD.format(table=table, column=column, step=step))
         cursor.execute("vacuum analyze")
         cursor.execute("reset statement_timeout")
+
+
+def unmatched() -> str:
+    """Store properties of which each is on both sides once, unlinked; the address to match them."""
+    workspace = Workspace.objects.create(slug="new", base_url="https://platform.test")
+    place = {"street": "Street", "postalCode": "8000"}
+    document = stock.DOCUMENT | {"address": place}
+    waits = {"due_at": timezone.now(), "wait_reason": WaitReason.MATCH}
+    here = a_property(workspace, "N-", desired=document, observed={}, platform_id=None, **waits)
+    there = a_property(workspace, "T-", desired=document, observed=document)
+    # The number behind its key makes the address of each row its own.
+    named = ("object_reference_id", "address_key", "search")
+    copies(here, UNMATCHED // 2 - 1, *named)
+    copies(there, UNMATCHED // 2 - 1, *named, "platform_id")
+    with connection.cursor() as cursor:
+        cursor.execute("vacuum analyze" if connection.vendor == "postgresql" else "analyze")
+    return reverse("admin:properties_property_match", args=[workspace.pk])
 
 
 def pages() -> dict[str, str]:

@@ -34,15 +34,9 @@ def copies(row: models.Model, count: int, *numbered: str) -> None:
 
 
 def a_property(workspace: Workspace, name: str, **columns: object) -> Property:
-    """Store one property that is in step."""
-    return Property.objects.create(
-        workspace=workspace,
-        object_reference_id=name,
-        platform_id=name,
-        desired=DOCUMENT,
-        observed=DOCUMENT,
-        **columns,
-    )
+    """Store one property that is in step, unless `columns` say something else."""
+    given = {"platform_id": name, "desired": DOCUMENT, "observed": DOCUMENT} | columns
+    return Property.objects.create(workspace=workspace, object_reference_id=name, **given)
 
 
 def a_received_event(workspace: Workspace, name: str, **columns: object) -> ReceivedEvent:
