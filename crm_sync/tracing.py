@@ -166,12 +166,9 @@ def after(cause: str | None) -> Iterator[None]:
 
     Nothing changes if it is not well-formed, or if that span is not recorded.
     """
-    before = _current.get()
-    _current.set(_after(before, cause))
-    try:
+    with kept():
+        _current.set(_after(_current.get(), cause))
         yield
-    finally:
-        _current.set(before)
 
 
 def _after(trace: Trace, cause: str | None) -> Trace:
