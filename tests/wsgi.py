@@ -31,7 +31,7 @@ class WsgiAdapter(BaseAdapter):
         refuse_in_a_transaction(f"{request.method} {request.url}")
         started: list[Any] = []
         try:
-            chunks = self.app(_environ(request), lambda *args: started.append(args))
+            chunks = self.app(environ_of(request), lambda *args: started.append(args))
             body = b"".join(chunks)
         except ConnectionResetError as error:
             raise requests.ConnectionError(error, request=request) from error
@@ -63,7 +63,8 @@ def refuse_in_a_transaction(call: str) -> None:
             raise AssertionError(f"{call} inside a transaction")
 
 
-def _environ(request: requests.PreparedRequest) -> dict[str, Any]:
+def environ_of(request: requests.PreparedRequest) -> dict[str, Any]:
+    """Return what a WSGI server makes of a request."""
     url = urlsplit(request.url or "")
     body = request.body or b""
     if isinstance(body, str):

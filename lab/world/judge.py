@@ -85,7 +85,6 @@ class Judge:
         self.last_change = 0.0  # the moment at which the last changing call left
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
-        self.reads: dict[Thread, dict[str, int]] = {}
 
     @property
     def url(self) -> str:
@@ -135,7 +134,7 @@ class Judge:
         if is_property and not reference:
             there = self.box.workspace.properties.get(name)
             reference = (there or body).get("objectReferenceId", "")
-        read = self.reads.get(thread, {}).get(reference)
+        read = thread.reads.get(reference)
         method = environ["REQUEST_METHOD"]
         call = Call(thread, method, path, body, reference, read, self.world.steps, self.world.now)
         if method != "GET":
@@ -176,7 +175,7 @@ class Judge:
         """Judge the effect that a call had on the platform."""
         if call.method == "GET":
             if call.reference:
-                self.reads.setdefault(call.thread, {})[call.reference] = self.world.steps
+                call.thread.reads[call.reference] = self.world.steps
             return
         if "/real-estate-properties" not in call.path or status >= 300:
             return

@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -28,6 +29,8 @@ TIMEOUT = re.compile(r"PRAGMA busy_timeout ?= ?(\d+)")  # milliseconds
 AGAIN = 0.02  # seconds until it asks again
 BROKER = "world://"
 Environ = dict[str, Any]
+Packed = tuple[Environ, bytes]
+Answer = tuple[str, list[tuple[str, str]], bytes]
 
 
 def point(kind: str, detail: Any = None, until: float | None = None) -> Any:
@@ -110,14 +113,30 @@ def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, c
         point("sleep", "the database is locked", runtime.here.now + AGAIN)
 
 
-def call_out(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Send a call to the scheduler, which is the platform and every other host."""
-    content = environ["wsgi.input"].read()
+def packed(environ: Environ) -> Packed:
+    """Return a request that can go to another process: without its streams, and its body."""
     plain = {
         name: value for name, value in environ.items() if isinstance(value, str | bool | tuple)
     }
+    return plain, environ["wsgi.input"].read()
+
+
+def answer_of(application: Any, environ: Environ, content: bytes) -> Answer:
+    """Let a WSGI application serve a packed request; return status line, headers and body."""
+    started: list[Any] = []
+    streams = {"wsgi.input": io.BytesIO(content), "wsgi.errors": sys.stderr}
+    chunks = application(environ | streams, lambda *begun: started.append(begun[:2]))
+    body = b"".join(chunks)
+    if close := getattr(chunks, "close", None):
+        close()
+    status, headers = started[0]
+    return status, headers, body
+
+
+def call_out(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Send a call to the scheduler, which is the platform and every other host."""
     end = runtime.here.now + settings.CALL_DEADLINE if runtime.here else 0.0
-    answer = point("call", (plain, content), end)
+    answer = point("call", packed(environ), end)
     if answer is None:
         raise TimeoutError
     status, headers, body = answer
@@ -167,8 +186,6 @@ def run(kind: str, channel: Connection, name: str, seed: int, now: float, path: 
 
 
 def _web(name: str) -> None:
-    from crm_sync.work.doorbell import doorbell  # noqa: F401
-
     _jobs(threads=2)
 
 
@@ -185,8 +202,6 @@ def _worker(name: str) -> None:
 
 
 def _beat(name: str) -> None:
-    import threading
-
     from crm_sync import tasks
     from crm_sync.work import heartbeat
 
@@ -199,8 +214,6 @@ KINDS: dict[str, Callable[[str], None]] = {"web": _web, "worker": _worker, "beat
 
 
 def _jobs(threads: int) -> None:
-    import threading
-
     for number in range(threads - 1):
         threading.Thread(target=_work, name=f"job-{number}", daemon=True).start()
     _work()
@@ -228,19 +241,8 @@ def _task(name: str, args: list[Any]) -> Any:
 def _request(environ: Environ, content: bytes) -> Any:
     from config.wsgi import application
 
-    started: list[Any] = []
-    streams = {
-        "wsgi.input": io.BytesIO(content),
-        "wsgi.errors": sys.stderr,
-        "CONTENT_LENGTH": str(len(content)),
-    }
-    chunks = application(environ | streams, lambda *begun: started.append(begun[:2]))
-    body = b"".join(chunks)
-    close = getattr(chunks, "close", None)
-    if close:
-        close()
-    status, headers = started[0]
-    return ("answered", int(status[:3]), headers, body)
+    status, _, body = answer_of(application, environ, content)
+    return ("answered", int(status[:3]), body)
 
 
 def _command(*words: str) -> Any:

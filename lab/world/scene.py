@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import shutil
 import uuid
 from collections.abc import Callable
@@ -11,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote
 
+import requests
 import time_machine
 from django.conf import settings
 from django.db import connections
@@ -24,9 +24,10 @@ from sandbox.app import Sandbox
 from sandbox.state import callbacks
 from sandbox.state.workspace import Workspace as PlatformState
 from sandbox.wire import timestamp
-from tests.wsgi import WsgiAdapter
+from tests.wsgi import WsgiAdapter, environ_of
 
 PLATFORM, OURS, TOKEN = "http://sandbox.test", "http://crm.test", "test-token"
+SLOTS = ("web", "beat", "worker-1", "worker-2")
 PLATFORMS = ("rich", "rich", "brief", "strict")
 TROUBLE = 90.0  # seconds in which anything may happen
 SETTLES = 900.0  # seconds after that in which all must be settled
@@ -108,7 +109,7 @@ class Scene:
             token=TOKEN,
             now=lambda: runtime.EPOCH + timedelta(seconds=self.world.now),
             workspace=PlatformState.from_json(json.loads(template.platform)),
-            switches={"platform": PLATFORMS[int(self.world.share("platform") * len(PLATFORMS))]},
+            switches={"platform": self.world.choose("platform", PLATFORMS)},
         )
         self.judge = Judge(self.world, self.box, self.database)
         self.calls = self.edits = 0
@@ -148,14 +149,13 @@ class Scene:
         return Verdict(world.seed, self.judge.wrong, list(world.taken), world.story, figures)
 
     def _start(self, kind: str, channel: Any, name: str, now: float) -> None:
-        if not os.environ.get("WORLD_LOG"):
-            logging.disable(logging.CRITICAL)
+        logging.disable(logging.CRITICAL)
         process.run(kind, channel, name, self.world.seed, now, str(self.database))
 
     def _begin(self) -> None:
         world = self.world
-        for slot in ("web", "beat", "worker-1", "worker-2"):
-            world.start(slot.partition("-")[0], slot)
+        for slot in SLOTS:
+            world.start(slot)
         world.run(3.0)
         world.temper = self._temper()
         for reference in REFERENCES:
@@ -170,7 +170,7 @@ class Scene:
         """Return how bad this world is: in each way not at all, a little, or much."""
 
         def chance(name: str, *choices: float) -> float:
-            return choices[int(self.world.share(f"temper {name}") * len(choices))]
+            return self.world.choose(f"temper {name}", choices)
 
         return Temper(
             switch=chance("switch", 0.02, 0.1, 0.4),
@@ -196,8 +196,8 @@ class Scene:
         world.tell("from now on nothing befalls them")
         world.temper = CALM
         world.broker_away_until = 0.0
-        for slot in ("web", "beat", "worker-1", "worker-2"):
-            world.start(slot.partition("-")[0], slot)
+        for slot in SLOTS:
+            world.start(slot)
         for proc in world.procs.values():
             proc.frozen_until = min(proc.frozen_until, world.now)
 
@@ -212,11 +212,11 @@ class Scene:
             *(self._we_edit, self._we_edit, self._we_edit, self._they_edit, self._they_edit),
             *(self._place, self._go_on, self._go_on, self._hold),
         )
-        act = acts[int(world.share(f"{name} what") * len(acts))]
+        act = world.choose(f"{name} what", acts)
         world.at(4 + (TROUBLE - 20) * world.share(f"{name} when"), lambda: act(name))
 
     def _reference(self, name: str) -> str:
-        return REFERENCES[int(self.world.share(f"{name} where") * len(REFERENCES))]
+        return self.world.choose(f"{name} where", REFERENCES)
 
     def _create(self, reference: str) -> None:
         """A program of ours creates a property, and asks again until it has an answer."""
@@ -241,7 +241,7 @@ class Scene:
         """A program of ours changes a field by the API."""
         reference = self._reference(name)
         if reference in self.judge.made:
-            path = (OURS_ALONE, BOTH, BOTH)[int(self.world.share(f"{name} field") * 3)]
+            path = self.world.choose(f"{name} field", (OURS_ALONE, BOTH, BOTH))
             self._change(name, reference, path)
 
     def _change(self, name: str, reference: str, path: str) -> None:
@@ -265,7 +265,7 @@ class Scene:
         if there is None or reference not in self.judge.made:  # a repeated PUT would clear it
             return
         self.edits += 1
-        path = (THEIRS_ALONE, BOTH, BOTH)[int(self.world.share(f"{name} field") * 3)]
+        path = self.world.choose(f"{name} field", (THEIRS_ALONE, BOTH, BOTH))
         value: Any = self.edits if path == THEIRS_ALONE else f"theirs {self.edits}"
         self.box.edit_property(there["id"], {path: value})
         self.judge.they_edited(reference, path, value)
@@ -337,17 +337,25 @@ class Scene:
         answered: Callable[[int | None, bytes], None],
         key: str = "",
     ) -> None:
-        headers = {"HTTP_AUTHORIZATION": f"Bearer {self.template.token}"}
+        headers = {"Authorization": f"Bearer {self.template.token}"}
         if key:
-            headers["HTTP_IDEMPOTENCY_KEY"] = key
-        environ = _environ(method, f"{OURS}/api/v1{path}", headers)
-        self._request(environ, json.dumps(body).encode(), answered)
+            headers["Idempotency-Key"] = key
+        content = json.dumps(body).encode()
+        self._request(method, f"{OURS}/api/v1{path}", headers, content, answered)
 
     def _request(
-        self, environ: dict[str, Any], content: bytes, answered: Callable[[int | None, bytes], None]
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        content: bytes,
+        answered: Callable[[int | None, bytes], None],
     ) -> None:
         """Send a request to the web; without a thread that is free it waits a little."""
         began = self.world.now
+        headers = {"Content-Type": "application/json", **headers}
+        request = requests.Request(method, url, headers, data=content).prepare()
+        packed = process.packed(environ_of(request))
 
         def done(result: Any) -> None:
             if result is None or self.world.now - began > callbacks.SECONDS:
@@ -355,12 +363,12 @@ class Scene:
             elif result[0] == "failed":
                 self.judge.wrong.append(f"the web failed: {result[1]}")
             else:
-                answered(result[1], result[3])
+                answered(*result[1:])
 
         def give() -> None:
             thread = self.world.idle("web")
             if thread is not None:
-                self.world.give(thread, ("request", environ, content), done)
+                self.world.give(thread, ("request", *packed), done)
             elif "web" not in self.world.procs or self.world.now - began > callbacks.SECONDS:
                 answered(None, b"")
             else:
@@ -383,10 +391,7 @@ class Scene:
                 "headers": callbacks.event_headers(event),
             }
             url, headers = callbacks.authenticate(webhook)
-            named = {
-                f"HTTP_{name.upper().replace('-', '_')}": value
-                for name, value in {**record["headers"], **headers}.items()
-            }
+            named = {**record["headers"], **headers}
             self.judge.events.append(event)
             delay = 3 * self.world.share(f"event {len(self.judge.events)} delay") ** 4
             self.world.at(
@@ -408,7 +413,7 @@ class Scene:
             if is_taken:
                 self.judge.acknowledged(event)
 
-        self._request(_environ(webhook["method"], url, named), callbacks.encode(event), answered)
+        self._request(webhook["method"], url, named, callbacks.encode(event), answered)
 
     def _serve(self, thread: Thread, detail: Any, deadline: float) -> None:
         """Let a call of ours reach the platform, or not, and its answer come back, or not."""
@@ -420,19 +425,15 @@ class Scene:
         delay = 0.005 + 0.2 * world.share(f"{name} takes") ** 6
 
         def serve() -> None:
-            started: list[Any] = []
-            streams = {"wsgi.input": process.io.BytesIO(content), "wsgi.errors": process.sys.stderr}
             before = self.judge.before(call)
             hidden = self._hide_twins(call)
-            chunks = self.box(environ | streams, lambda *begun: started.append(begun[:2]))
-            body = b"".join(chunks)
+            answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
-            status, headers = started[0]
-            self.judge.served(call, before, int(status[:3]))
+            self.judge.served(call, before, int(answer[0][:3]))
             if world.happens(f"{name} answer lost", temper.answer_lost):
-                world.tell(f"the answer to {what} is lost: {status}")
+                world.tell(f"the answer to {what} is lost: {answer[0]}")
                 return
-            self._answer(thread, (status, headers, body), waits)
+            self._answer(thread, answer, waits)
             self._call_back()
 
         waits = thread.waits
@@ -447,7 +448,7 @@ class Scene:
         if world.happens(f"{name} late", temper.call_late):
             left = max(0.0, deadline - world.now)
             # Past its deadline as well, as long as a call may still arrive (I2, I8).
-            most = left + (6 if environ["REQUEST_METHOD"] == "POST" else 1.5) * left - left
+            most = (6 if environ["REQUEST_METHOD"] == "POST" else 1.5) * left
             delay = most * 0.99 * world.share(f"{name} delay")
             world.tell(f"{what} takes {delay:.1f} s")
         world.at(world.now + delay, serve)
@@ -456,7 +457,7 @@ class Scene:
         """Return an answer of a platform that cannot, or does not want one field (I10)."""
         named = [path for path in (OURS_ALONE, BOTH) if path in call.body]
         kinds = ("500 No", "503 No", "429 No", *(["400 No"] * 2 if named else ()))
-        status = kinds[int(self.world.share(name) * len(kinds))]
+        status = self.world.choose(name, kinds)
         errors = [{"field": named[-1], "message": "no"}] if status == "400 No" else []
         return status, json.dumps({"errors": errors}).encode()
 
@@ -532,25 +533,3 @@ def _is_done(result: Any) -> bool:
 
 def _quoted(reference: str) -> str:
     return quote(reference, safe="")
-
-
-def _environ(method: str, url: str, headers: dict[str, str]) -> dict[str, Any]:
-    parts = urlsplit(url)
-    return {
-        "REQUEST_METHOD": method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(parts.path).decode("latin-1"),
-        "QUERY_STRING": parts.query,
-        "SERVER_NAME": parts.hostname,
-        "SERVER_PORT": "80",
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "REMOTE_ADDR": "192.0.2.1",
-        "HTTP_HOST": parts.netloc,
-        "CONTENT_TYPE": "application/json",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": parts.scheme,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-        **headers,
-    }

@@ -11,17 +11,20 @@ import os
 import signal
 from base64 import b64decode
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 STEP = 0.0002  # seconds that pass at each point: what a statement takes
 READY = "ready"
 # Where a process is killed or stands still more often than at a statement.
 WEIGHTS = {"statement": 1, "commit": 2, "committed": 2, "call": 8}
+
+
+Choice = TypeVar("Choice")
 
 
 class Ended(Exception):
@@ -56,7 +59,7 @@ class Thread:
         state: what it waits for: its turn (`READY`), a lock, a moment, an answer, or a job.
         since: when it became ready, as a number of the scheduler's steps.
         job: called with the result of the job under way.
-        read: by reference, the step at which the platform was last read in this job.
+        reads: by reference, the step at which the platform was last read in this job.
     """
 
     process: "Proc"
@@ -67,7 +70,7 @@ class Thread:
     since: int = 0
     points: int = 0
     job: Callable[[Any], None] | None = None
-    read: dict[str, int] = field(default_factory=dict)
+    reads: dict[str, int] = field(default_factory=dict)
     asked_hold: int = 0  # the step of its last question whether a person holds its work
     waits: int = 0  # counts its waits, so that an old timer does not wake it
 
@@ -127,6 +130,10 @@ class Scheduler:
         digest = blake2b(f"{self.seed} {name}".encode(), digest_size=7).digest()
         return int.from_bytes(digest, "big") / 2**56
 
+    def choose(self, name: str, choices: Sequence[Choice]) -> Choice:
+        """Return one of these, by the seed and this name."""
+        return choices[int(self.share(name) * len(choices))]
+
     def happens(self, name: str, chance: float) -> bool:
         """Decide whether something happens; it is noted if so."""
         if not chance or self.share(name) >= chance or name in self.off:
@@ -182,15 +189,16 @@ class Scheduler:
                 return running
             others = [thread for thread in self._ready() if thread is not running]
             if others:
-                return others[int(self.share(f"{name} to") * len(others))]
+                return self.choose(f"{name} to", others)
             return running
         return min(self._ready(), key=lambda thread: thread.since, default=None)
 
     # --- processes ---
-    def start(self, kind: str, slot: str) -> None:
-        """Start a process, unless it runs; `slot` is its place, such as "worker-1"."""
+    def start(self, slot: str) -> None:
+        """Start a process, unless it runs; `slot` is its kind, or one of them, as "worker-1"."""
         if slot in self.procs:
             return
+        kind = slot.partition("-")[0]
         number = self._incarnations[slot] = self._incarnations.get(slot, 0) + 1
         name = f"{slot}.{number}"
         ours, its = Pipe()
@@ -289,7 +297,7 @@ class Scheduler:
             self.tell(f"{proc.name} is killed at a {kind}")
             self.kill(slot)
             pause = 0.2 + 8 * self.share(f"{name} pause") ** 3
-            self.at(self.now + pause, lambda: self.start(proc.kind, slot))
+            self.at(self.now + pause, lambda: self.start(slot))
         elif self.happens(f"{name} freeze", weight * self.temper.freeze):
             seconds = 0.5 * 240 ** self.share(f"{name} seconds")
             self.tell(f"{proc.name} stands still for {seconds:.1f} s at a {kind}")
@@ -370,7 +378,7 @@ class Scheduler:
 
     def give(self, thread: Thread, job: Any, done: Callable[[Any], None]) -> None:
         """Give a job to an idle thread; `done` gets its result, None if its process dies."""
-        thread.job, thread.read = done, {}
+        thread.job, thread.reads = done, {}
         self.ready(thread, job)
 
     def _give_jobs(self) -> None:
