@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync import tracing
 from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
 from crm_sync.sentence import lazy_sentence
+from crm_sync.work import fast_sql
 from crm_sync.work.doorbell import doorbell
+from crm_sync.work.fast_sql import RowInsert
 
 QUEUE = "outgoing"
 TOGETHER = 1_000  # rows in one INSERT: PostgreSQL takes 65,535 values in a statement
@@ -38,25 +40,35 @@ class Message:
     cause: str = ""
 
 
-def tell(
-    workspace_id: int,
-    messages: Sequence[Message],
-    *,
-    now: datetime,
-    subscribed: Collection[str] | None = None,
-) -> int:
+def tell(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> int:
     """Write changes, and messages for each subscription that wants them; return their number.
 
     Call it inside the transaction of the change. Without a subscription it is two statements.
-
-    Args:
-        subscribed: the kinds that subscriptions want, if the caller knows them. If it names none of
-            these, the subscriptions are not read.
     """
-    _record(workspace_id, messages, now=now)
-    kinds = {one.kind for one in messages}
-    if subscribed is not None and kinds.isdisjoint(subscribed):
-        return 0
+    rows = [change(workspace_id, one, now=now).columns for one in messages]
+    fast_sql.insert_many(ReportedChange, rows)
+    return send(workspace_id, messages, now=now)
+
+
+def change(workspace_id: int, message: Message, *, now: datetime) -> RowInsert:
+    """Return the row for the programs that follow the changes (`sequence`)."""
+    return RowInsert(
+        ReportedChange,
+        {
+            "workspace": workspace_id,
+            "kind": message.kind,
+            "occurred_at": message.at,
+            "data": dict(message.data),
+            "created_at": now,
+        },
+    )
+
+
+def send(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> int:
+    """Write messages for each subscription that wants them; return their number.
+
+    Call it inside the transaction of the change.
+    """
     found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True).order_by("pk")
     rows = list(found.values_list("pk", "kinds", "workspace__slug"))
     new = [
@@ -69,21 +81,6 @@ def tell(
     if new:
         doorbell.ring(QUEUE, workspace_id)
     return len(new)
-
-
-def _record(workspace_id: int, messages: Sequence[Message], *, now: datetime) -> None:
-    """Write the changes for the programs that follow them (`sequence`)."""
-    rows = (
-        ReportedChange(
-            workspace_id=workspace_id,
-            kind=one.kind,
-            occurred_at=one.at,
-            data=dict(one.data),
-            created_at=now,
-        )
-        for one in messages
-    )
-    ReportedChange.objects.bulk_create(rows, batch_size=TOGETHER)
 
 
 def document(kind: str, at: datetime, data: Mapping[str, Any], slug: str) -> dict[str, Any]:

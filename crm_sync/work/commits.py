@@ -1,4 +1,4 @@
-"""One UPDATE of a turn, and its commit (decision 6).
+"""One UPDATE of a turn, what is inserted with it, and its commit (decision 6).
 
 Threads that write at the same time share a commit. SQLite allows one writer at a time, so waiting
 writes share the next transaction and its wait for the disk. On PostgreSQL, writes to the same
@@ -7,7 +7,8 @@ columns become one statement, which costs little more than a single write.
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,21 +27,41 @@ def update(model: type[Model], change: RowUpdate) -> int:
     statement.
     """
     if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
-        return fast_sql.update(model, change)
+        return _alone(model, change, waits=True)
     if connection.vendor == "sqlite":
         # Each thread makes its own SQL, since the thread that commits holds the only lock.
         write = _Write(model, change, *fast_sql.made(model, change))
         _shared.run(write)
     elif "id" not in change.where:
-        return fast_sql.update(model, change, waits=durability.waits())
+        return _alone(model, change, waits=durability.waits())
     else:
         write = _Write(model, change)
         _shared_by_form(model, fast_sql.form_of(change), durability.waits()).run(write)
     if write.error is not None:
         raise write.error
     if write.count is None:
-        return fast_sql.update(model, change, waits=durability.waits())
+        return _alone(model, change, waits=durability.waits())
     return write.count
+
+
+def _alone(model: type[Model], change: RowUpdate, *, waits: bool) -> int:
+    """Make the change in a commit of its own, or in the transaction around it."""
+    if not change.beside:
+        return fast_sql.update(model, change, waits=waits)
+    with transaction.atomic():
+        if count := fast_sql.update(model, change, waits=waits):
+            _insert([change])
+    return count
+
+
+def _insert(made: Iterable[RowUpdate]) -> None:
+    """Insert what goes with these changes, in the transaction that made them."""
+    rows: dict[type[Model], list[Any]] = {}
+    for change in made:
+        for model, columns in change.beside:
+            rows.setdefault(model, []).append(columns)
+    for model, some in rows.items():
+        fast_sql.insert_many(model, some)
 
 
 def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
@@ -141,6 +162,7 @@ def _in_one_transaction(batch: list[_Write]) -> None:
     try:
         with durability.of_ending(), transaction.atomic():
             counts = [fast_sql.run(one.sql, one.values) for one in batch]
+            _insert(one.change for one, count in zip(batch, counts, strict=True) if count)
     except OperationalError as error:  # locked, or disk full: no single row is to blame
         for one in batch:
             one.error = error
@@ -158,11 +180,18 @@ def _in_one_transaction(batch: list[_Write]) -> None:
 def _in_one_statement(waits: bool, batch: list[_Write]) -> None:
     changes = [one.change for one in batch]
     try:
-        made = fast_sql.update_unlocked(batch[0].model, changes, waits=waits)
+        with _transaction_for(changes):
+            made = fast_sql.update_unlocked(batch[0].model, changes, waits=waits)
+            _insert(changes[number] for number in made)
     except Exception:  # noqa: BLE001 - nothing was written; each thread meets it with its own row
         return
     for number in made:
         batch[number].count = 1
+
+
+def _transaction_for(changes: Sequence[RowUpdate]) -> AbstractContextManager[Any]:
+    """Return a transaction if they need one: one statement is one by itself."""
+    return transaction.atomic() if any(one.beside for one in changes) else nullcontext()
 
 
 _shared = _Shared(_in_one_transaction)

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
@@ -109,16 +109,11 @@ def insert(
     return found[0][0] if found else None
 
 
-def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert rows as `insert` does, in one round trip for all rows with the same columns.
+class RowInsert(NamedTuple):
+    """A row to insert: field → value, without bytes."""
 
-    Args:
-        rows: field → value, without bytes.
-    """
-    if connection.vendor == "postgresql":
-        _run_together((_insertion_of_many(model, tuple(row)), list(row.values())) for row in rows)
-    else:
-        _run_many((_insertion(model, tuple(row), ""), _stored(model, row.items())) for row in rows)
+    model: type[Model]
+    columns: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -129,11 +124,25 @@ class RowUpdate:
         columns: field → value, at least one.
         where: field → value, which must all match.
         unless_moved: field → (old, new). The field gets the new value if it still has the old one.
+        beside: rows that `commits.update` inserts in the same transaction, if the change was made.
     """
 
     columns: Mapping[str, Any]
     where: Mapping[str, Any]
     unless_moved: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    beside: Sequence[RowInsert] = ()
+
+
+def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert rows as `insert` does, in one round trip for all rows with the same columns.
+
+    Args:
+        rows: field → value, without bytes.
+    """
+    if connection.vendor == "postgresql":
+        _run_together((_insertion_of_many(model, tuple(row)), list(row.values())) for row in rows)
+    else:
+        _run_many((_insertion(model, tuple(row), ""), _stored(model, row.items())) for row in rows)
 
 
 def update(model: type[Model], change: RowUpdate, *, waits: bool = True) -> int:

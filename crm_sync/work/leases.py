@@ -7,7 +7,7 @@ never hold the same row.
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from django.db import models
 from crm_sync import durability
 from crm_sync.models.due import LEASED, RELEASED, DueModel, free
 from crm_sync.work import commits
-from crm_sync.work.fast_sql import RowUpdate
+from crm_sync.work.fast_sql import RowInsert, RowUpdate
 
 # A live process renews its leases (`turn.renew`). After a kill, a row waits only as long as a call
 # of the dead worker may still reach the platform (I3), or five seconds if none can change it.
@@ -107,18 +107,22 @@ class Claim(Generic[Row]):
         if not self.finish_if(columns):
             raise LeaseLost
 
-    def finish_if(self, columns: Mapping[str, Any], **expected: Any) -> bool:
+    def finish_if(
+        self, columns: Mapping[str, Any], beside: Sequence[RowInsert] = (), **expected: Any
+    ) -> bool:
         """Write the result and release the lease, if the row is ours and as `expected`.
 
         Args:
             columns: the columns to write. `due_at` is required, but is not written if somebody
                 made the row due while we held it.
+            beside: rows that are inserted in the same transaction.
             expected: values that columns of the row must still have.
 
         Returns:
             False when nothing was written.
         """
-        return commits.update(type(self.row), self.ending(columns, **expected)) == 1
+        ending = replace(self.ending(columns, **expected), beside=beside)
+        return commits.update(type(self.row), ending) == 1
 
     def ending(self, columns: Mapping[str, Any], **expected: Any) -> RowUpdate:
         """Return the change that `finish_if` writes."""

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from crm_sync.durability import durable
 from crm_sync.models.due import RELEASED
+from crm_sync.outgoing import outbox
 from crm_sync.platform.errors import RejectedError
 from crm_sync.sentence import sentence
 from crm_sync.work.leases import Claim, LeaseLost
@@ -113,13 +114,16 @@ class Holder:
         """End the push of the revision that was read, and store its message in one transaction."""
         now, row = self.clock(), with_columns(self.row, columns | RELEASED)
         message = sync_messages.message(row, now=now)
-        with ExitStack() as around:
-            if message:
-                around.enter_context(transaction.atomic())
-                columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
-            is_written = self.claim.finish_if(columns, revision=revision)
-            if is_written and message:
-                sync_messages.tell(row, message, self.wanted, now=now)
+        if message is None:
+            return self.claim.finish_if(columns, revision=revision)
+        columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
+        beside = [outbox.change(row.workspace_id, message, now=now)]
+        if message.kind not in self.wanted:
+            return self.claim.finish_if(columns, beside, revision=revision)
+        with transaction.atomic():
+            is_written = self.claim.finish_if(columns, beside, revision=revision)
+            if is_written:
+                outbox.send(row.workspace_id, [message], now=now)
         return is_written
 
 

@@ -4,7 +4,7 @@ A row stores what was reported last, so each state of a revision is reported onc
 read often. If a worker dies before it reports a state, the end of the next push reports it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.hooks import MessageFacts, MessageKind
 from crm_sync.links import absolute
-from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
@@ -84,8 +83,3 @@ def _words(kind: str, problem: Problem) -> str:
 def mark(state: str, row: Property) -> str:
     """Return the mark of a message, which the row stores."""
     return f"{state} {row.revision}"
-
-
-def tell(row: Property, message: Message, subscribed: Collection[str], *, now: datetime) -> None:
-    """Put the message into the outbox, inside the transaction that ends the push."""
-    outbox.tell(row.workspace_id, [message], now=now, subscribed=subscribed)

@@ -3,13 +3,15 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.utils.timezone import now
 
 from crm_sync import durability
-from crm_sync.models import Workspace
+from crm_sync.models import ReportedChange, Workspace
+from crm_sync.outgoing import outbox
 from crm_sync.work import commits
 from crm_sync.work.fast_sql import RowUpdate
 
@@ -167,3 +169,56 @@ def test_what_turns_commit_leaves_the_connection_as_it_was():
 
     assert turns([both]) == [1]
     assert found == [2 if connection.vendor == "sqlite" else "on"] * 4
+
+
+def with_change(workspace: Workspace, name: str, **where: object) -> Callable[[], int]:
+    """A write, and the change that tells of it."""
+    message = outbox.Message("property.in_sync", now(), {"reference": name})
+    beside = [outbox.change(workspace.pk, message, now=now())]
+    change = RowUpdate({"slug": name}, {"id": workspace.pk, **where}, beside=beside)
+    return lambda: commits.update(Workspace, change)
+
+
+def told() -> list[tuple[int, str]]:
+    rows = ReportedChange.objects.order_by("workspace_id", "pk")
+    return list(rows.values_list("workspace_id", "data__reference"))
+
+
+@pytest.mark.rule("I37")
+def test_what_goes_with_a_write_is_there_if_the_write_was_made_and_otherwise_not():
+    rows = make(12)
+    writes = [
+        with_change(row, f"new-{n}", slug=f"w-{n}" if n % 3 else "another")
+        for n, row in enumerate(rows)
+    ]
+    assert turns(writes) == [1 if n % 3 else 0 for n in range(12)]
+    assert told() == [(row.pk, f"new-{n}") for n, row in enumerate(rows) if n % 3]
+
+
+@pytest.mark.rule("I37")
+def test_what_goes_with_a_write_that_fails_is_not_there_and_that_of_others_is_once():
+    rows = make(12)
+    Workspace.objects.create(slug="there", base_url="https://x.test")
+    writes = [with_change(row, "there" if n == 3 else f"new-{n}") for n, row in enumerate(rows)]
+    assert turns(writes) == [IntegrityError if n == 3 else 1 for n in range(12)]
+    assert told() == [(row.pk, f"new-{n}") for n, row in enumerate(rows) if n != 3]
+
+
+@pytest.mark.rule("I37")
+@pytest.mark.parametrize("where", ["alone", "durable", "in a transaction", "rolled back"])
+def test_what_goes_with_a_write_is_committed_with_it(where):
+    (row,) = make(1)
+
+    def run() -> int:
+        with ExitStack() as around:
+            if where == "durable":
+                around.enter_context(durability.durable())
+            elif where != "alone":
+                around.enter_context(transaction.atomic())
+            count = with_change(row, "new")()
+            if where == "rolled back":
+                transaction.set_rollback(True)
+        return count
+
+    assert turns([run]) == [1]
+    assert told() == ([] if where == "rolled back" else [(row.pk, "new")])
