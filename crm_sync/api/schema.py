@@ -1,7 +1,13 @@
 """Parts of the API description that are the same for all calls."""
 
+import threading
 from typing import Any
 
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+_one_at_a_time = threading.Lock()  # the library's first load of its extensions is not thread-safe
 ERROR = {
     "type": "object",
     "description": "Every answer of 400 and above.",
@@ -41,3 +47,12 @@ def completed(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 call["requestBody"]["required"] = True
             call["responses"]["default"] = {"description": "An error", "content": content}
     return result
+
+
+class Schema(SpectacularJSONAPIView):
+    """The OpenAPI description."""
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Make the description."""
+        with _one_at_a_time:
+            return super().get(request, *args, **kwargs)  # type: ignore[no-any-return, no-untyped-call]
