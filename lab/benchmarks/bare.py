@@ -25,6 +25,7 @@ if not settings.configured:
             "UNAUTHENTICATED_USER": None,
         },
         USE_TZ=True,
+        OTLP_ENDPOINT="",
     )
 
 from django.db import connection
