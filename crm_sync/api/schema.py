@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -52,6 +53,7 @@ def completed(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 class Schema(SpectacularJSONAPIView):
     """The OpenAPI description."""
 
+    @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Make the description."""
         with _one_at_a_time:
