@@ -15,7 +15,9 @@ def main(folder: str) -> None:
 
     now = timezone.now()
     workspace = make_workspace()
-    sender = Sender.objects.create(workspace=workspace, name="Agency")
+    sender = Sender.objects.create(
+        workspace=workspace, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
+    )
     source = Source.objects.create(
         workspace=workspace,
         sender=sender,

@@ -1,0 +1,56 @@
+"""Make, in the database of an installation, properties with stored pictures, and print a session.
+
+python -m tests.journeys.exporting PROPERTIES FILES BYTES
+"""
+
+import os
+import sys
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402 - Django is set up only now
+from django.test import Client  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from orders.models import MaterialSet  # noqa: E402
+from properties.domain.editing import create  # noqa: E402
+from tests.crm_sync.admin_pages import make_workspace  # noqa: E402
+from tests.orders.admin_rows import NOW, make_assignment, make_order  # noqa: E402
+from tests.orders.targets.stock import material, store  # noqa: E402
+
+
+def main(properties: int, files: int, size: int) -> None:
+    workspace = make_workspace()
+    for n in range(properties):
+        texts = [{"languageCode": "de", "title": "Haus"}]
+        wanted = {"localizations": texts, "offerType": "RENT", "title": "Haus"}
+        home = create(
+            workspace,
+            f"R-{n}",
+            wanted | {"availabilityState": "ACTIVE"},
+            origin="ADMIN",
+            now=timezone.now(),
+        )
+        order = make_order(workspace, f"{n}", real_estate_property=home)
+        ready = MaterialSet.objects.create(
+            workspace=workspace,
+            order=order,
+            assignment=make_assignment(order, f"a{n}"),
+            product="GROUND_PHOTO",
+            visual_type="POST",
+            ready_at=NOW,
+            fetched_at=NOW,
+        )
+        for number in range(files):
+            body = b"\xff\xd8\xff" + f"{n}-{number}".encode() * size
+            store(material(ready, f"{n}-{number}"), body[:size], want=False)
+    browser = Client()
+    browser.force_login(User.objects.create_superuser("boss", password="a-very-good-password"))
+    print(browser.cookies["sessionid"].value)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
