@@ -19,6 +19,7 @@ from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.text import in_one_line
 from crm_sync.translated import said_of
 from crm_sync.zip_stream import ZipStream
+from properties.exports import draft_folder
 from properties.exports.export_file import documents, keys_of
 from properties.exports.export_report import ExportReport
 from properties.feeds import unpack
@@ -71,7 +72,7 @@ class _Pack:
         self.beside: list[Attachment] = []  # those in the ZIP of the property that is written
 
     def pieces(self, keys: list[int]) -> Iterator[bytes]:
-        with tempfile.TemporaryDirectory(prefix="export-") as folder:
+        with draft_folder.make() as folder:
             path = Path(folder) / self.name
             with tempfile.TemporaryFile(dir=folder) as self.log:
                 yield from self._properties(path, keys)

@@ -22,6 +22,7 @@ from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.sentence import said, sentence
 from crm_sync.translated import number
+from properties.exports import draft_folder
 from properties.exports.export_file import written
 from properties.exports.export_report import ExportReport
 from properties.exports.export_zip import NOT_INCLUDED, packed
@@ -100,7 +101,7 @@ def export(
     """
     if (slug := _slug(request, chosen)) is None:
         return None
-    draft = tempfile.TemporaryDirectory(prefix="export-")
+    draft = draft_folder.make()
     path, report = Path(draft.name) / f"properties{suffix}", ExportReport()
     begun, is_whole = time.monotonic(), True
     try:
