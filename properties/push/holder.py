@@ -5,7 +5,7 @@ new row. If the push has ended by then, the row stays due.
 """
 
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -114,15 +114,14 @@ class Holder:
         """End the push of the revision that was read, and store its message in one transaction."""
         now, row = self.clock(), with_columns(self.row, columns | RELEASED)
         message = sync_messages.message(row, now=now)
-        if message is None:
-            return self.claim.finish_if(columns, revision=revision)
-        columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
-        beside = [outbox.change(row.workspace_id, message, now=now)]
-        if message.kind not in self.wanted:
-            return self.claim.finish_if(columns, beside, revision=revision)
-        with transaction.atomic():
+        beside = []
+        if message:
+            columns = columns | {"told": sync_messages.mark(message.data["state"], row)}
+            beside = [outbox.change(row.workspace_id, message, now=now)]
+        is_wanted = message is not None and message.kind in self.wanted
+        with transaction.atomic() if is_wanted else nullcontext():
             is_written = self.claim.finish_if(columns, beside, revision=revision)
-            if is_written:
+            if is_written and message and is_wanted:
                 outbox.send(row.workspace_id, [message], now=now)
         return is_written
 
