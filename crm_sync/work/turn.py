@@ -175,6 +175,8 @@ class Store:
             finally:  # what is locked, or could not be written, is tried again
                 with self._lock:
                     self._waiting.extend(left)
+        if len(left) < len(idle):  # else they wait for the tick as well
+            doorbell.ring(self.queue.name, self.workspace_id)
 
     def _emptied(self) -> list[Claim[Any]]:
         left = list(self._waiting)

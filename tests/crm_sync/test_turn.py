@@ -201,7 +201,7 @@ def test_a_call_that_hangs_keeps_no_row_but_its_own():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_claimed_ahead_of_a_call_that_hangs_is_given_back_after_a_second():
+def test_what_was_claimed_ahead_of_a_call_that_hangs_is_given_back_and_rung_for(rings):
     main = Workspace.objects.create(slug="main", base_url="http://platform.test")
     events(main, 12)
     hangs, goes_on = threading.Event(), threading.Event()
@@ -212,9 +212,12 @@ def test_what_was_claimed_ahead_of_a_call_that_hangs_is_given_back_after_a_secon
         one.ends_at = 0.0
         return settle(claims, one)
 
-    with a_turn_that_hangs(one_by_one(work), main, hangs, goes_on):
+    queue = one_by_one(work)
+    with a_turn_that_hangs(queue, main, hangs, goes_on):
+        turn.renew(timezone.now() + SECOND / 2)
+        assert (leased(), rings) == (2, [])
         turn.renew(timezone.now() + 2 * SECOND)
-        assert leased() == 1
+        assert (leased(), rings) == (1, [(queue.name, main.pk)])
     assert (left(), leased()) == (11, 0)
 
 
