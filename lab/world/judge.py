@@ -23,6 +23,19 @@ from sandbox.app import Sandbox
 
 Document = dict[str, Any]
 LIMIT = 8  # calls at a time, as the workspace has it
+# The fields that people change: ours alone, theirs alone, both; a list, which both also empty; and
+# what a feed brings.
+OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
+LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
+# Who owns a field, by a rule of the workspace.
+RULES = {
+    "displayReferenceId": "NEVER",
+    "projectReferenceId": "THEIRS",
+    "houseReferenceId": "OURS",
+    "author": "FILL",
+}
+NEVER, RULED_OURS = "displayReferenceId", "houseReferenceId"
+NOT_SENT = (THEIRS_ALONE, *(path for path, owner in RULES.items() if owner in ("NEVER", "THEIRS")))
 
 
 @dataclass
@@ -85,6 +98,9 @@ class Judge:
         self.last_change = 0.0  # the moment at which the last changing call left
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
+        self.limit = LIMIT
+        self.door_closed_at: int | None = None  # the step at which no callback may come any more
+        self.slowest_answer = 0.0  # of all callbacks, in seconds
 
     @property
     def url(self) -> str:
@@ -111,8 +127,14 @@ class Judge:
         if before[1] != number:
             self.wrong.append(f"{key} made the placements {before[1]} and {number} (I9)")
 
-    def acknowledged(self, event: Document) -> None:
-        """An event that was answered with 2xx is stored (I15)."""
+    def answered_after(self, seconds: float) -> None:
+        """Take note how long the answer to a callback took (I25)."""
+        self.slowest_answer = max(self.slowest_answer, seconds)
+
+    def acknowledged(self, event: Document, began: int) -> None:
+        """An event that was answered with 2xx is stored (I15), and was allowed to come (S6)."""
+        if self.door_closed_at is not None and began > self.door_closed_at:
+            self.wrong.append("a callback was taken from an address that is not allowed (S6)")
         body = json.dumps(event, sort_keys=True)
         rows = self.ask("select body from crm_sync_receivedevent order by id desc limit 50")
         if all(json.dumps(json.loads(bytes(row[0])), sort_keys=True) != body for row in rows):
@@ -162,11 +184,14 @@ class Judge:
     def _calls_at_once(self) -> None:
         """A8: the platform gets as many calls at a time as the workspace allows, and no more."""
         alive = [call for call in self.under_way.values() if self._is_under_way(call)]
-        if len(alive) > LIMIT:
+        if len(alive) > self.limit:
             self.wrong.append(f"{len(alive)} calls at a time (A8)")
 
     def hears(self, thread: Thread) -> None:
         self.under_way.pop(thread, None)
+
+    def before_of(self, reference: str) -> Document:
+        return self._there(reference)
 
     def before(self, call: Call) -> Document:
         return self._there(call.reference)
@@ -188,12 +213,12 @@ class Judge:
         if len(found) > 1:
             self.wrong.append(f"{call.reference} was created twice (I8)")
         for path, value in call.body.items():
-            if path == "floor":
-                self.wrong.append("a field that we never edited was sent (I2)")
+            if path in NOT_SENT:
+                self.wrong.append(f"{path} was sent, which nobody of ours may change there (I2)")
             key = (call.reference, path)
             if key not in self.ours or before.get(path) == after.get(path):
                 continue
-            known = {edit.value for edit in self.ours[key]}
+            known = [edit.value for edit in self.ours[key]]
             word = self.words.get(key)
             if value not in known and not (word and value == word.value):
                 theirs = f"{call.reference}.{path}: {value!r} was sent, which nobody of ours wrote"
@@ -201,6 +226,8 @@ class Judge:
                     self.wrong.append(theirs)
             if word and not word.is_ours and word.value == before.get(path):
                 self._may_overwrite(call, path, word)
+                if RULES.get(path) == "FILL" and word.made < (call.read or call.left):
+                    self.wrong.append(f"{path} was filled although the platform has a value")
             self.words[key] = Word(value, is_ours=True, made=self.world.steps)
 
     def _may_overwrite(self, call: Call, path: str, word: Word) -> None:
@@ -255,11 +282,12 @@ class Judge:
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.ask(f"{query} where due_at is null"):
             there, ours = self._there(reference), json.loads(desired)
-            for path in ("title", "buildingZones"):
+            for path in (OURS_ALONE, BOTH, LIST, IMPORTED):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
                 is_told = any(path in paths for paths in json.loads(problem).values())
-                if is_ours and there.get(path) != ours.get(path) and not is_told:
+                is_same = (there.get(path) or None) == (ours.get(path) or None)
+                if is_ours and not is_same and not is_told:
                     self.wrong.append(
                         f"{reference}.{path}: the platform holds our {there.get(path)!r}, we want"
                         f" {ours.get(path)!r}, and the row is done (I3)"
@@ -293,8 +321,26 @@ class Judge:
             wrong += [f"{due} rows of {table} are due"] if due else []
         wrong += standing(self.url, at) + not_understood(self.url)
         state = self.box.workspace.to_json()
-        wrong += differing_properties(self.url, 1, state["properties"])
+        wrong += self._differing(state["properties"])
         return wrong + orders(self.url, 1, state)
+
+    def _differing(self, there: Document) -> list[str]:
+        """What differs, but for what is never sent, and for what a person has to decide.
+
+        That is a field of ours that the platform changes again and again, or that we have empty.
+        """
+        rows = self.ask("select object_reference_id, problem from properties_property")
+        fought = {reference for reference, problem in rows if f'"{RULED_OURS}"' in problem}
+        wrong = []
+        for line in differing_properties(self.url, 1, there):
+            name, _, rest = line.partition(": ")
+            reference = name.removesuffix(" has a problem")
+            parts = [part for part in rest.split("; ") if not part.startswith(f"{NEVER}:")]
+            if reference not in fought and any(parts):
+                wrong.append(f"{name}: {'; '.join(parts)}")
+            elif not rest:
+                wrong.append(line)
+        return wrong
 
     def in_the_end(self, *, settled: bool) -> None:
         """Judge what is there once nothing befalls anybody any more."""
@@ -303,11 +349,14 @@ class Judge:
         for (reference, path), edits in self.ours.items():
             self._no_edit_is_lost(reference, path, edits)
         for (reference, path), word in self.words.items():
-            if path == "floor" and self._there(reference).get(path) != word.value:
+            if path in NOT_SENT and self._there(reference).get(path) != word.value:
                 self.wrong.append(f"{reference}.{path}: {word.value} of the platform is gone (I2)")
         self._orders_are_there_once()
+        self._each_state_is_reported()
+        if self.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
+            self.wrong.append("a callback with a wrong secret is stored (S1)")
         for path, theirs in self.ask("select path, theirs from properties_conflict"):
-            if path in ("title", "buildingZones") and str(theirs).startswith('"ours'):
+            if path not in NOT_SENT and str(theirs).startswith(('"ours', '[{"url": "https://ours')):
                 self.wrong.append(f"{path}: our own {theirs} was taken for theirs (I2)")
 
     def _no_edit_is_lost(self, reference: str, path: str, edits: list[Edit]) -> None:
@@ -323,9 +372,14 @@ class Judge:
             and not any(edit.answered and later.began > edit.answered for later in stored)
         ]
         there = self._there(reference).get(path)
+        if path == NEVER:
+            row = "select desired from properties_property where object_reference_id = ?"
+            ((desired,),) = self.ask(row, (reference,)) or (("{}",),)
+            there = json.loads(desired).get(path)
         word = self.words.get((reference, path))
         theirs = word is not None and not word.is_ours and there == word.value
-        if there in possible or theirs or (there is None and not stored):
+        is_ours = (there or None) in [value or None for value in possible]
+        if is_ours or theirs or (not there and not stored):
             return
         self.wrong.append(
             f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
@@ -344,6 +398,16 @@ class Judge:
                 self.wrong.append(f"the placement {number} for {reference} is gone (I9)")
             elif states[number] not in ("PLACED", "UNCERTAIN", "FAILED", "READY"):
                 self.wrong.append(f"the placement {number} is {states[number]}")
+
+    def _each_state_is_reported(self) -> None:
+        """I37: whoever follows the changes has read of the state of each property."""
+        rows = self.ask(
+            "select object_reference_id, told from properties_property as home where told <> ''"
+            " and not exists (select 1 from crm_sync_reportedchange where"
+            " data ->> 'reference' = home.object_reference_id"
+            " and data ->> 'state' || ' ' || (data ->> 'revision') = home.told)"
+        )
+        self.wrong += [f"{name}: no change tells of {told} (I37)" for name, told in rows]
 
     def ask(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Read the database past Django."""

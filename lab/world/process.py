@@ -79,7 +79,7 @@ class WaitingConnection(sqlite3.Connection):
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """Run a statement; the time-out is ours."""
         if wanted := TIMEOUT.fullmatch(sql):
-            self.patience = int(wanted[1]) / 1_000
+            self.patience = int(wanted[1]) / 1_000 or BUSY  # the settings of the world say 0
             return super().execute("PRAGMA busy_timeout")
         return super().execute(sql, *values)
 
@@ -246,13 +246,15 @@ def _request(environ: Environ, content: bytes) -> Any:
 
 
 def _command(*words: str) -> Any:
-    from django.core.management import call_command
+    from django.core.management import CommandError, call_command
 
     out = io.StringIO()
     try:
         call_command(*words, stdout=out, stderr=out)
     except SystemExit as ended:
         return ("ended", ended.code or 0, out.getvalue())
+    except CommandError as error:
+        return ("ended", error.returncode, str(error))
     return ("ended", 0, out.getvalue())
 
 
@@ -266,9 +268,40 @@ def _read_all() -> Any:
     return ("ended", due_now(Property.objects.all(), now=timezone.now()))
 
 
+def _let_in(network: str) -> Any:
+    """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
+    from crm_sync.models import Workspace
+
+    Workspace.objects.update(callback_networks=[network] if network else [])
+    return ("ended", 0)
+
+
+def _allow(calls: int) -> Any:
+    """Change how many calls a workspace may have under way."""
+    from crm_sync.models import Workspace
+
+    Workspace.objects.update(max_under_way=calls)
+    return ("ended", 0)
+
+
+def _lock(seconds: float) -> Any:
+    """Hold SQLite's one write lock, as a backup or a person in a shell may do."""
+    from django.db import transaction
+
+    from crm_sync.models import Workspace
+
+    with transaction.atomic():
+        Workspace.objects.update(slug="main")
+        point("sleep", "the lock is held", (runtime.here.now if runtime.here else 0.0) + seconds)
+    return ("ended", 0)
+
+
 JOBS: dict[str, Callable[..., Any]] = {
     "task": _task,
     "request": _request,
     "command": _command,
     "read all": _read_all,
+    "let in": _let_in,
+    "allow": _allow,
+    "lock": _lock,
 }

@@ -45,7 +45,7 @@ class Temper:
     answer_lost: float = 0.0
     call_late: float = 0.0
     refused: float = 0.0
-    broker_away: float = 0.0
+    event_late: float = 0.0
 
 
 CALM = Temper(switch=0.02)
@@ -116,6 +116,7 @@ class Scheduler:
         self.procs: dict[str, Proc] = {}
         self.broker: dict[str, deque[tuple[str, list[Any]]]] = {"celery": deque(), "tick": deque()}
         self.broker_away_until = 0.0
+        self.broker_patience = 0.0  # seconds until a client gives up a broker that is away
         self.serve: Callable[[Thread, Any, float], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
         self._start = start
@@ -340,8 +341,10 @@ class Scheduler:
     def _at_publish(self, thread: Thread, detail: Any, until: float | None) -> None:
         queue, message = detail
         is_there = self.broker_away_until <= self.now
-        self.ready(thread, is_there)
-        if not is_there:
+        if is_there:
+            self.ready(thread, is_there)
+        else:
+            self.wait(thread, "publish", self.now + self.broker_patience, False)
             return
         name = message["headers"]["task"]
         args = json.loads(b64decode(message["body"]))[0]

@@ -1,0 +1,238 @@
+"""The people and programs on our side of the scene: what they do, and when."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES, Judge
+from lab.world.platform import Platform
+from lab.world.scheduler import Scheduler
+from lab.world.wires import Wires, is_done
+from sandbox.state import callbacks
+
+REFERENCES = ("R-1", "Hof Süd", "R-3", "R-4", "R-5", "R-6")
+HOLD = ("pause", "main", "--kind", "pushes", "--reason", "a change of the rules")
+FIELDS = (OURS_ALONE, BOTH, BOTH, LIST, LIST, *RULES)
+NOBODY = "10.9.9.9/32"  # from where no callback comes
+WRONG = ("", "wrong", "wröng", "the-secret")
+
+
+class People:
+    """Each act has a name, on which all hangs that is decided in it."""
+
+    def __init__(
+        self, world: Scheduler, judge: Judge, wires: Wires, platform: Platform, folder: Path
+    ) -> None:
+        self.world, self.judge, self.wires, self.platform = world, judge, wires, platform
+        self.folder = folder
+        self.edits = 0
+        self._holds = self._door_is_closed = False
+
+    def plan(self, name: str, begin: float, end: float) -> None:
+        """Let one of them do something at some moment in between."""
+        world = self.world
+        if name in world.off:
+            return
+        world.taken[name] = None
+        act = world.choose(f"{name} what", ACTS)
+        world.at(begin + (end - begin) * world.share(f"{name} when"), lambda: act(self, name))
+
+    def _where(self, name: str) -> str:
+        return self.world.choose(f"{name} where", REFERENCES)
+
+    # --- edits ---
+    def create(self, reference: str) -> None:
+        """A program creates a property, and asks again until it has an answer."""
+        value = f"ours, {reference}"
+        self.judge.we_begin(reference, OURS_ALONE, value)
+
+        def answered(status: int | None, body: bytes) -> None:
+            self.world.tell(f"we create {reference}: {status or 'no answer'}")
+            self.judge.we_edited(reference, OURS_ALONE, value, status)
+            if reference not in self.judge.made:
+                self.world.at(self.world.now + 3, lambda: self.create(reference))
+                return
+            seconds = 40 * self.world.share(f"{reference} edited")  # while it may be on its way
+            self.world.at(
+                self.world.now + seconds,
+                lambda: self.change(f"{reference} changed", reference, OURS_ALONE),
+            )
+
+        path = f"/properties/{quote(reference, safe='')}"
+        self.wires.ask("PUT", path, {OURS_ALONE: value}, answered)
+
+    def edit(self, name: str) -> None:
+        """A program changes a field by the API."""
+        reference = self._where(name)
+        if reference in self.judge.made:
+            self.change(name, reference, self.world.choose(f"{name} field", FIELDS))
+
+    def change(self, name: str, reference: str, path: str) -> Any:
+        """Change one field now; return its new value."""
+        self.edits += 1
+        value: Any = f"ours {self.edits}"
+        if path == LIST:
+            urls = [f"https://ours.test/{self.edits}"]
+            value = [{"url": one} for one in urls[self.world.share(f"{name} empty") < 0.3 :]]
+        self.judge.we_begin(reference, path, value)
+
+        def answered(status: int | None, body: bytes) -> None:
+            locked = 400 if RULES.get(path) in ("THEIRS", "FILL") else None
+            if status not in (None, 200, 503, locked):
+                self.judge.wrong.append(f"an edit was answered with {status}: {body[:300]!r}")
+            self.judge.we_edited(reference, path, value, status)
+            said = status if status else "no answer"
+            self.world.tell(f"{name}: we set {path} of {reference} to {value!r}: {said}")
+
+        where = f"/properties/{quote(reference, safe='')}"
+        self.wires.ask("PATCH", where, {path: value}, answered)
+        return value
+
+    def they_edit(self, name: str) -> None:
+        """Somebody on the platform changes a field."""
+        self.platform.edit(name, self._where(name))
+
+    def load(self, name: str) -> None:
+        """A feed brings one field of all properties that are there."""
+        self.edits += 1
+        value = 1_000 + self.edits
+        references = [one for one in REFERENCES if one in self.judge.made]
+        if not references:
+            return
+        path = self.folder / f"{name}.csv"
+        lines = [f"objectReferenceId,{IMPORTED}", *(f"{one},{value}" for one in references)]
+        path.write_text("\n".join(lines) + "\n")
+        for reference in references:
+            self.judge.we_begin(reference, IMPORTED, value)
+
+        def done(result: Any) -> None:
+            self.world.tell(f"{name}: a feed brings {IMPORTED} {value}: {result and result[:2]}")
+            if result and result[0] == "failed":
+                self.judge.wrong.append(f"an import failed: {result[1][-300:]}")
+            for reference in references:  # without a good end each may be stored or not
+                status = 200 if is_done(result) else None
+                self.judge.we_edited(reference, IMPORTED, value, status)
+
+        self.wires.give(("command", "import_properties", "main", str(path)), done)
+
+    # --- orders ---
+    def place(self, name: str) -> None:
+        """A program places an order, and asks again until it has an answer."""
+        reference, key = self._where(name), name.replace(" ", "-")
+        repeated = set[str]()
+
+        def ask() -> None:
+            self.wires.ask(
+                "POST",
+                f"/properties/{quote(reference, safe='')}/placements",
+                {"user": "AGENT-1", "products": ["GROUND_PHOTO"]},
+                answered,
+                key=key,
+            )
+
+        def answered(status: int | None, body: bytes) -> None:
+            self.world.tell(f"{name}: we order for {reference}: {status or 'no answer'}")
+            if status in (200, 202):
+                self.judge.placed(reference, key, json.loads(body)["id"])
+                if key not in repeated and self.world.happens(f"{name} again", 0.3):
+                    repeated.add(key)  # as a program that has lost the answer
+                    self.world.at(self.world.now + 20 * self.world.share(f"{name} when"), ask)
+            elif status is None or status in (409, 503):
+                self.world.at(self.world.now + 5, ask)
+            elif status != 404:
+                self.judge.wrong.append(f"an order was answered with {status}: {body[:300]!r}")
+
+        ask()
+
+    def go_on(self, name: str) -> None:
+        """The platform's people go on with all orders."""
+        self.platform.go_on(name)
+
+    # --- operators ---
+    def hold(self, name: str) -> None:
+        """A person holds what goes to the platform, and some time later lets it go on (I34)."""
+        seconds = 1 + 20 * self.world.share(f"{name} seconds")
+        if self._holds:
+            return
+        self._holds = True
+
+        def held(result: Any) -> None:
+            if is_done(result):
+                self.judge.holds(True)
+                self.world.tell(f"{name}: a person holds all pushes for {seconds:.1f} s")
+                self.world.at(self.world.now + seconds, let_go)
+            else:
+                self._holds = False
+
+        def let_go() -> None:
+            self.judge.holds(False)
+            self.wires.give(("command", "resume", "main", "--kind", "pushes"), gone_on)
+
+        def gone_on(result: Any) -> None:
+            if not is_done(result):  # they see that it is still held
+                self.world.at(self.world.now + 3, let_go)
+            else:
+                self._holds = False
+
+        self.wires.give(("command", *HOLD), held)
+
+    def close_door(self, name: str) -> None:
+        """An operator lets callbacks come from one address alone, and takes that back (S6)."""
+        if self._door_is_closed:
+            return
+        self._door_is_closed = True
+        seconds = 1 + 10 * self.world.share(f"{name} seconds")
+
+        def closed(result: Any) -> None:
+            if is_done(result):
+                self.judge.door_closed_at = self.world.steps
+                self.world.tell(f"{name}: no callback may come for {seconds:.1f} s")
+            self.world.at(self.world.now + seconds, open_again)
+
+        def open_again() -> None:
+            self.judge.door_closed_at = None
+            self.wires.give(("let in", ""), opened)
+
+        def opened(result: Any) -> None:
+            if not is_done(result):
+                self.world.at(self.world.now + 3, open_again)
+            else:
+                self._door_is_closed = False
+
+        self.wires.give(("let in", NOBODY), closed)
+
+    def lock(self, name: str) -> None:
+        """Something else writes to the database for longer than a statement waits (I15, I25)."""
+        seconds = 5 + 30 * self.world.share(f"{name} seconds")
+        self.world.tell(f"{name}: the database is locked for {seconds:.1f} s")
+        self.wires.give(("lock", seconds), lambda _: None)
+
+    def forge(self, name: str) -> None:
+        """Somebody calls with wrong secrets, many at a time (S1, S22)."""
+        webhook = self.platform.box.workspace.webhook
+        if not webhook:
+            return
+        url, headers = callbacks.authenticate(webhook)
+        secret = next(iter(headers.values()), "")
+        count = 1 + int(30 * self.world.share(f"{name} count") ** 2)
+        self.world.tell(f"{name}: {count} calls with a wrong secret")
+        for number in range(count):
+            said = self.world.choose(f"{name} {number}", (*WRONG, secret[:-1], secret.upper()))
+            event = {"event": "ORDER_STATUS_CHANGED", "orderId": f"forged {name} {number}"}
+
+            def answered(status: int | None, body: bytes) -> None:
+                if status not in (None, 401, 403, 429, 503):
+                    self.judge.wrong.append(f"a wrong secret was answered with {status} (S1)")
+
+            named = dict.fromkeys(headers, said)
+            self.wires.request("POST", url, named, json.dumps(event).encode(), answered)
+
+
+ACTS = (
+    *(People.edit,) * 6,
+    *(People.they_edit,) * 4,
+    *(People.place,) * 2,
+    *(People.go_on,) * 4,
+    *(People.load, People.hold, People.close_door, People.lock, People.forge),
+)

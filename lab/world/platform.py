@@ -1,0 +1,168 @@
+"""The platform of the scene: it answers our calls, or not; it calls back, and its people edit."""
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lab.world import process
+from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Call, Judge
+from lab.world.scheduler import Scheduler, Thread
+from lab.world.wires import Wires
+from sandbox.app import Sandbox
+from sandbox.state import callbacks
+from sandbox.wire import timestamp
+
+THEIRS = (THEIRS_ALONE, BOTH, BOTH, LIST, *RULES)  # the fields that their people edit
+
+
+@dataclass
+class Manner:
+    """How the platform answers while a bound is tried.
+
+    Attributes:
+        seconds: of each answer, by its call; infinite for a call that is never answered.
+        is_down: whether each call is answered with 503.
+    """
+
+    seconds: Callable[[Call], float] | None = None
+    is_down: bool = False
+
+
+class Platform:
+    """The sandbox behind wires that lose, delay and refuse as the seed wants it."""
+
+    def __init__(self, world: Scheduler, box: Sandbox, judge: Judge, wires: Wires) -> None:
+        self.world, self.box, self.judge, self.wires = world, box, judge, wires
+        self.manner = Manner()
+        self.calls = self.edits = 0
+        world.serve = self.serve
+
+    # --- its people ---
+    def edit(self, name: str, reference: str) -> None:
+        """Somebody there changes a field of a property that is there."""
+        there = self.box.workspace.properties.by_reference(reference)
+        if there is None or reference not in self.judge.made:  # a repeated PUT would clear it
+            return
+        self.edits += 1
+        path = self.world.choose(f"{name} field", THEIRS)
+        value: Any = f"theirs {self.edits}"
+        if path == THEIRS_ALONE:
+            value = self.edits
+        elif path == LIST:
+            value = [{"url": f"https://theirs.test/{self.edits}"}]
+        self.box.edit_property(there["id"], {path: value})
+        self.judge.they_edited(reference, path, value)
+        self.world.tell(f"{name}: they set {path} of {reference} to {value!r}")
+
+    def go_on(self, name: str) -> None:
+        """They go on with all orders."""
+        moves = self.box.step()
+        self.world.tell(f"{name}: the platform moves {moves} assignments")
+        self.call_back()
+
+    # --- its callbacks ---
+    def call_back(self) -> None:
+        """Send each event once (§6.1)."""
+        while (todo := self.box._take_pending()) is not None:
+            webhook, event, _ = todo
+            at = timestamp(self.box.now())
+            if "timestamp" in event:
+                event = event | {"timestamp": at}
+            record: dict[str, Any] = {
+                "id": str(uuid.UUID(int=len(self.judge.events) + 1)),
+                "triggeredAt": at,
+                "payload": event,
+                "headers": callbacks.event_headers(event),
+            }
+            self.judge.events.append(event)
+            name = f"event {len(self.judge.events)}"
+            delay = 3 * self.world.share(f"{name} delay") ** 4
+            if self.world.happens(f"{name} late", self.world.temper.event_late):
+                delay = 60 * self.world.share(f"{name} seconds")
+            self.world.at(
+                self.world.now + delay,
+                lambda webhook=webhook, event=event, record=record: self._send(
+                    webhook, event, record
+                ),
+            )
+
+    def _send(self, webhook: Any, event: Any, record: dict[str, Any]) -> None:
+        began, began_at = self.world.steps, self.world.now
+        url, headers = callbacks.authenticate(webhook)
+
+        def answered(status: int | None, body: bytes) -> None:
+            is_taken = status is not None and 200 <= status < 300
+            ending = {"statusCode": status} if status else {"errorMessage": "no answer"}
+            self.box._remember(record | ending | {"success": is_taken}, webhook)
+            what = f"{event['event']} of {event.get('orderId', '')}"
+            self.world.tell(f"the platform calls: {what}: {status or 'no answer'}")
+            if is_taken:
+                self.judge.acknowledged(event, began)
+            self.judge.answered_after(self.world.now - began_at)
+
+        named = {**record["headers"], **headers}
+        self.wires.request(webhook["method"], url, named, callbacks.encode(event), answered)
+
+    # --- our calls ---
+    def serve(self, thread: Thread, detail: Any, deadline: float) -> None:
+        """Let a call of ours reach the platform, or not, and its answer come back, or not."""
+        environ, content = detail
+        world, temper, self.calls = self.world, self.world.temper, self.calls + 1
+        name = f"{thread.name} call {thread.points}"
+        what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} of {thread.name}"
+        call = self.judge.leaves(thread, environ, content)
+        delay = 0.005 + 0.2 * world.share(f"{name} takes") ** 6
+        if self.manner.seconds:
+            delay = self.manner.seconds(call)
+
+        def serve() -> None:
+            before = self.judge.before(call)
+            hidden = self._hide_twins(call)
+            answer = process.answer_of(self.box, environ, content)
+            self.box.workspace.properties.update(hidden)
+            self.judge.served(call, before, int(answer[0][:3]))
+            if world.happens(f"{name} answer lost", temper.answer_lost):
+                world.tell(f"the answer to {what} is lost: {answer[0]}")
+                return
+            self._answer(thread, answer, waits)
+            self.call_back()
+
+        waits = thread.waits
+        if delay == float("inf") or world.happens(f"{name} lost", temper.call_lost):
+            world.tell(f"{what} is lost")
+            return
+        if self.manner.is_down or world.happens(f"{name} refused", temper.refused):
+            status, body = self._refusal(f"{name} status", call)
+            world.tell(f"{what} is answered with {status[:3]}")
+            world.at(world.now + delay, lambda: self._answer(thread, (status, [], body), waits))
+            return
+        if world.happens(f"{name} late", temper.call_late):
+            left = max(0.0, deadline - world.now)
+            # Past its deadline as well, as long as a call may still arrive (I2, I8).
+            most = (6 if environ["REQUEST_METHOD"] == "POST" else 1.5) * left
+            delay = most * 0.99 * world.share(f"{name} delay")
+            world.tell(f"{what} takes {delay:.1f} s")
+        world.at(world.now + delay, serve)
+
+    def _refusal(self, name: str, call: Call) -> tuple[str, bytes]:
+        """Return an answer of a platform that cannot, or does not want one field (I10)."""
+        named = [path for path in (OURS_ALONE, BOTH) if path in call.body]
+        kinds = ("500 No", "503 No", "429 No", *(["400 No"] * 2 if named else ()))
+        status = "503 No" if self.manner.is_down else self.world.choose(name, kinds)
+        errors = [{"field": named[-1], "message": "no"}] if status == "400 No" else []
+        return status, json.dumps({"errors": errors}).encode()
+
+    def _hide_twins(self, call: Call) -> dict[str, Any]:
+        """Take away what a creation would meet, in a world whose platform takes it again (A45)."""
+        there = self.box.workspace.properties
+        if call.method != "POST" or not call.reference or self.world.share("twins") < 0.5:
+            return {}
+        found = [key for key, one in there.items() if one["objectReferenceId"] == call.reference]
+        return {key: there.pop(key) for key in found}
+
+    def _answer(self, thread: Thread, answer: Any, waits: int) -> None:
+        if thread.process.is_alive and thread.state == "call" and thread.waits == waits:
+            self.judge.hears(thread)
+            self.world.ready(thread, answer)

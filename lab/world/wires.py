@@ -1,0 +1,83 @@
+"""How programs and people of the scene reach the processes: by requests and by jobs."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import requests
+
+from lab.world import process
+from lab.world.judge import Judge
+from lab.world.scheduler import Scheduler
+from sandbox.state import callbacks
+from tests.wsgi import environ_of
+
+OURS = "http://crm.test"
+Answered = Callable[[int | None, bytes], None]  # status and body; None if no answer came
+
+
+class Wires:
+    """Takes requests and jobs to threads that are free.
+
+    Args:
+        token: of a program that calls our API.
+    """
+
+    def __init__(self, world: Scheduler, judge: Judge, token: str) -> None:
+        self.world, self.judge, self.token = world, judge, token
+
+    def ask(self, method: str, path: str, body: Any, answered: Answered, key: str = "") -> None:
+        """Call our API."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if key:
+            headers["Idempotency-Key"] = key
+        content = json.dumps(body).encode()
+        self.request(method, f"{OURS}/api/v1{path}", headers, content, answered)
+
+    def request(
+        self, method: str, url: str, headers: dict[str, str], content: bytes, answered: Answered
+    ) -> None:
+        """Send a request to the web; without a thread that is free it waits a little."""
+        began = self.world.now
+        headers = {"Content-Type": "application/json", **headers}
+        request = requests.Request(method, url, headers, data=content).prepare()
+        packed = process.packed(environ_of(request))
+
+        def done(result: Any) -> None:
+            if result is None or self.world.now - began > callbacks.SECONDS:
+                answered(None, b"")
+            elif result[0] == "failed":
+                self.judge.wrong.append(f"the web failed: {result[1]}")
+            else:
+                answered(*result[1:])
+
+        def give() -> None:
+            thread = self.world.idle("web")
+            if thread is not None:
+                self.world.give(thread, ("request", *packed), done)
+            elif "web" not in self.world.procs or self.world.now - began > callbacks.SECONDS:
+                answered(None, b"")
+            else:
+                self.world.at(self.world.now + 0.01, give)
+
+        give()
+
+    def give(self, job: tuple[Any, ...], done: Callable[[Any], None]) -> None:
+        """Give a job to the next thread of a worker that is free; `done` gets how it ended."""
+        thread = self.world.idle("worker")
+        if thread:
+            self.world.give(thread, job, done)
+        else:
+            self.world.at(self.world.now + 0.1, lambda: self.give(job, done))
+
+    def job(self, *job: Any) -> Any:
+        """Let a worker do a job to its end; return how it ended."""
+        ended: list[Any] = []
+        self.give(job, ended.append)
+        self.world.run(self.world.now + 120, lambda: bool(ended))
+        return ended[0] if ended else ("not ended",)
+
+
+def is_done(result: Any) -> bool:
+    """Return whether a command came to a good end."""
+    return bool(result) and result[:2] == ("ended", 0)
