@@ -1,11 +1,12 @@
 """Plant each bug of the table in a copy of the tree, and see the tests fail.
 
 python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
-                      [--sample N [--choice N]] [--world SEEDS [--within FOLDER]]
+                      [--sample N [--choice N]] [--world SEEDS [--within FOLDER] [--claimed]]
 
 `--sample 40` plants forty of them, others in each run; `--choice` repeats one. With `--world`, no
 test runs but so many seeds of `lab.world`, and how many bugs these see is told by folder.
-0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage.
+0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage. With --world
+only a bug that it claims to see has to be seen.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from py_compile import PycInvalidationMode
 from queue import SimpleQueue
 
 from lab.mutants.places import find
-from lab.mutants.table import MUTANTS, POSTGRESQL, SQLITE, Mutant
+from lab.mutants.table import CLAIMED, MUTANTS, POSTGRESQL, SQLITE, Mutant
 from tests.postgresql import URL, is_there
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,8 +88,10 @@ def _trees() -> Iterator["SimpleQueue[Path]"]:
 
 
 def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
-    """Let the world play with each bug, and tell how many it sees; 0, since it need not see all."""
+    """Let the world play with each bug, and tell how many it sees; 1 if it claims one it misses."""
     chosen = [mutant for mutant in chosen if mutant.within.startswith(options.within)]
+    if options.claimed:
+        chosen = [mutant for mutant in chosen if mutant.name in CLAIMED]
     with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
         seen = list(pool.map(lambda one: _in_the_world(one, options.world, trees), chosen))
     counts: dict[str, list[bool]] = {}
@@ -97,7 +100,11 @@ def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
     for folder, found in sorted(counts.items()):
         print(f"{folder}: {sum(found)} of {len(found)}")
     print(f"{sum(seen)} of {len(seen)} seen by {options.world} seeds")
-    return 0
+    missed = [mutant.name for mutant, is_seen in zip(chosen, seen, strict=True) if not is_seen]
+    missed = [name for name in missed if name in CLAIMED]
+    for name in missed:
+        print(f"claimed, and not seen: {name}", file=sys.stderr)
+    return 1 if missed else 0
 
 
 def _in_the_world(mutant: Mutant, seeds: int, trees: "SimpleQueue[Path]") -> bool:
@@ -214,6 +221,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--choice", type=int, help="which of them; without it, by chance")
     parser.add_argument("--world", type=int, default=0, metavar="SEEDS", help="let it play")
     parser.add_argument("--within", default="", help="with --world: only bugs of this folder")
+    parser.add_argument("--claimed", action="store_true", help="only those that it claims to see")
     parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
     options = parser.parse_args(arguments)
     if options.choice is None:
