@@ -5,6 +5,7 @@ of the reader (decision 30).
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Self, TypeAlias, cast
@@ -21,6 +22,7 @@ from crm_sync.translated import Text, day_in_words, minute_in_words, number
 
 LONGEST = 2000  # characters of a text that is stored
 Value: TypeAlias = "str | float | date | Sentence | Sequence[Value]"
+_QUOTED = re.compile("“([^”]*)”")
 _MESSAGE, _VALUES, _TEXT, _MOMENT, _DAY = "say", "with", "text", "at", "day"
 
 
@@ -187,7 +189,7 @@ def _in_english(value: Value) -> str:
 
 def _said(value: Value) -> str:
     if isinstance(value, str):
-        return said(value)
+        return value.said() if isinstance(value, Sentence) else _with_marks(value)
     if isinstance(value, float):
         return number_format(value)
     if isinstance(value, int):
@@ -198,6 +200,12 @@ def _said(value: Value) -> str:
         return day_in_words(value)
     are_sentences = any(isinstance(one, Sentence) for one in value)
     return ("; " if are_sentences else ", ").join(map(_said, value))
+
+
+def _with_marks(text: str) -> str:
+    """Return a text; the quotation marks of `text.quoted` become those of the reader."""
+    quoted = _QUOTED.fullmatch(text)
+    return gettext("“%(text)s”") % {"text": quoted[1]} if quoted else format(text)
 
 
 def _kept(value: Value) -> Value:

@@ -15,6 +15,8 @@ _ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} |
     0x2028: "\\u2028",
     0x2029: "\\u2029",
 }
+# The first word of a text if it is a host or the name of a file.
+_NAME = re.compile(r"\S*\w\.\w")
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same in a JSON body: escaped, as bytes of UTF-8, or in UTF-16 and UTF-32, which contain NUL in
 # most characters. A raw NUL in a text is not JSON.
@@ -84,8 +86,11 @@ def plain(value: Any) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Return a text with a capital first letter; unlike `str.capitalize`, change nothing else."""
-    return text[:1].upper() + text[1:]
+    """Return a text with a capital first letter; unlike `str.capitalize`, change nothing else.
+
+    A text that begins with a host or the name of a file is unchanged.
+    """
+    return text if _NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def whole(text: str) -> int | None:

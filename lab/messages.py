@@ -128,6 +128,7 @@ LIBRARIES: tuple[str | tuple[str, str], ...] = (
         "This password is too short. It must contain at least %d characters.",
     ),
     *("Periodic Tasks", "periodic task", "crontab", "interval"),
+    *("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),  # Django's Italian has capitals
 )
 # Of them, those that Django's scripts show: what moves from one list of choices to the other.
 SCRIPTS = (

@@ -22,7 +22,8 @@ from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 from crm_sync.platform.work_kind import WorkKind
-from crm_sync.sentence import sentence
+from crm_sync.sentence import sentence, sentence_of
+from crm_sync.text import quoted
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, by default
 PAGE_SIZE = 100  # §8: at most 100
@@ -315,5 +316,5 @@ def _segment(key: str) -> str:
     """Quote one path segment, or refuse an id that is not safe in a path (A14)."""
     reason = references.path_fault(str(key))
     if reason:
-        raise RejectedError(f"the id {key!r} {reason}", status=400)
+        raise RejectedError(sentence_of(quoted(key), reason), status=400)
     return quote(str(key), safe="")

@@ -35,13 +35,14 @@ def fault(reference: str) -> Sentence | None:
     return found
 
 
-def path_fault(reference: str) -> str | None:
-    """Return why `reference` cannot be a key in a path ("is empty"), or None if it can.
+def path_fault(reference: str) -> Sentence | None:
+    """Return why `reference` cannot be a key in a path, or None if it can.
 
     Proxies decode %2F and %3F and fold dot segments, so a percent-encoded reference may still
     arrive as another path. Such a reference is never put in a path.
     """
     if special := re.search(r"[/?#%\\]", reference):
-        return f'holds "{special[0]}", which cannot travel in an address'
-    found = fault(reference)
-    return found and format(found).removeprefix("The reference ")  # an operator reads it of an id
+        return sentence(
+            'The reference holds "%(sign)s", which cannot travel in an address', sign=special[0]
+        )
+    return fault(reference)

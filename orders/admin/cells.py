@@ -79,8 +79,9 @@ def _status_badge(row: Order | Assignment, tones: Mapping[str, str], name: str =
 def _named(name: str, status: str) -> SafeString | str:
     if not name:
         return status
+    colon = gettext("%(name)s:") % {"name": ""}  # French sets it apart
     return format_html(
-        '<span class="cs-light">{}:</span> {}', shortened(name, LONGEST_NAME), status
+        '<span class="cs-light">{}{}</span> {}', shortened(name, LONGEST_NAME), colon, status
     )
 
 

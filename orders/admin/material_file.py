@@ -11,7 +11,16 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
-from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.cells import (
+    EMPTY,
+    badge,
+    link,
+    moment,
+    page_at,
+    shortened,
+    two_lines,
+    unbroken,
+)
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -48,7 +57,7 @@ def _order(row: Any) -> SafeString | str:
     if row.order_key is None:
         return EMPTY
     text = gettext("Order %(order)s") % {"order": row.order_name}
-    return link(page_at("orders.order", row.order_key), text)
+    return unbroken(link(page_at("orders.order", row.order_key), text))
 
 
 class FileStateFilter(ConditionFilter):

@@ -39,7 +39,7 @@ from orders.models import Assignment, Order, Placement, StatusChange
 from orders.models.statuses import ASSIGNMENT_TERMINAL
 from orders.placing.session_offer import total
 from orders.reads import poller
-from properties.domain.headline import one_line
+from properties.domain.headline import address_lines
 from properties.models import Property
 from properties.models.search_column import search
 
@@ -128,8 +128,11 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         """Show address and title once we know the property."""
         if order.real_estate_property_id is None:
             return badge(_("Not ours"))
-        texts = [text for text in (one_line(order.address), order.title) if text] or [_("No title")]
-        return two_lines(*(shortened(text, 40) for text in texts))
+        street, place = address_lines(order.address)
+        shown = (street and shortened(street, 40), place and unbroken(place))
+        where = format_html_join(", ", "{}", ((part,) for part in shown if part))
+        texts = [text for text in (where, order.title and shortened(order.title, 40)) if text]
+        return two_lines(*texts or [str(_("No title"))])
 
     who = column(_("ordered by"), lambda row: who_lines(row.who), "user__name")
 

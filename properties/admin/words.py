@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
-from crm_sync.translated import day_in_words, minute_in_words
+from crm_sync.translated import day_in_words, minute_in_words, said_of
 from properties.catalog import Field, Kind, choice_name, equal, find, inner_label, last_label
 from properties.catalog.instants import read_datetime
 from properties.catalog.numbers import MONEY, whole
@@ -74,7 +74,7 @@ def problem_in_words(kind: str, problem: Problem) -> str:
 
 
 def _joined(members: list[Member]) -> str:
-    return "\n".join(f"{name}: {text}" if name else text for name, text in members)
+    return "\n".join(said_of(name, text) if name else text for name, text in members)
 
 
 def _members(path: str, value: Any, name: str) -> Iterator[Member]:
@@ -113,8 +113,10 @@ def _scalar(field: Field | None, value: Any) -> str:
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, int | float):
         is_rooms = field is not None and field.name == ROOMS
-        text = _with_half(value) if is_rooms else number_format(whole(value))
-        return f"{text} {_unit(field)}".strip()
+        # The thousands of a price or an area stand apart, those of a year or an id do not.
+        is_amount = field is not None and bool(unit(field.unit, MONEY))
+        amount = number_format(whole(value), force_grouping=is_amount)
+        return f"{_with_half(value) if is_rooms else amount} {_unit(field)}".strip()
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if field is None:

@@ -198,7 +198,8 @@ class PropertyHistory(PropertyView, ListView[Change]):
 def _refuse_untravelling(reference: str) -> None:
     """Refuse a reference that no address can contain (S14)."""
     if fault := references.path_fault(reference):
-        raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", fault)])
+        reason = format(fault).removeprefix("The reference ")  # it stands at the field
+        raise Refused(400, "bad_reference", f"{fault}.", [("reference", reason)])
 
 
 @extend_schema(exclude=True)

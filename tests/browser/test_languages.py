@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.utils.timezone import now
 
 from lab.messages import PACKAGES
-from orders.models import PersonSettings
+from orders.models import Assignment, Order, PersonSettings
 from tests.browser.test_accessibility import violations
 from tests.browser.test_admin import every_page, stock  # noqa: F401 - a fixture
 from tests.languages.pseudo import CODE, NAMES, catalogues, offered, untranslated
@@ -95,6 +96,27 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, str) and len(value) > 1:
         yield value
+
+
+# The columns of a list that are out of sight to the right.
+HIDDEN = """(list => list && [...list.querySelectorAll('thead th')].filter(
+    one => one.getBoundingClientRect().right > window.innerWidth).map(one => one.innerText))
+    (document.querySelector('#result_list'))"""
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "it"])
+def test_at_a_desk_every_column_of_a_list_is_in_sight(visit, stock, language):  # noqa: F811
+    Assignment.objects.update(status="SCHEDULED", scheduled_at=now(), is_confirmed=False)
+    Order.objects.update(status="IN_PROGRESS", is_confirmed=False)
+    page = visit().log_in()
+    pages = [address for address in every_page() if address.count("/") == 4]
+    speak(language)
+    hidden = {}
+    for address in pages:
+        page.goto(address, wait_until="load")
+        if found := page.evaluate(HIDDEN):
+            hidden[address] = found
+    assert hidden == {}
 
 
 def test_axe_finds_nothing_on_any_page_in_german(visit, stock):  # noqa: F811

@@ -39,7 +39,7 @@ def day(stock, box, drain_all) -> None:  # noqa: F811
         )
         needs = {"status": "SCHEDULED", "scheduled_at": morning + timedelta(hours=hours)}
         if index == 4:
-            needs = {"status": "ACTION_REQUIRED", "action_required": "CUSTOMER_NOT_REACHED"}
+            needs = {"status": "ACTION_REQUIRED", "action_required": "POWER_OF_ATTORNEY_REQUIRED"}
         Assignment.objects.create(
             workspace=stock,
             order=order,

@@ -18,7 +18,7 @@ SPACE = "\N{NO-BREAK SPACE}"
         ("de", "1.250", "1.250,50", "Mi 25. Nov 2026"),
         ("de-ch", "1'250", "1'250.50", "Mi 25. Nov 2026"),
         ("fr", f"1{SPACE}250", f"1{SPACE}250,50", "mer 25 nov. 2026"),
-        ("it", "1.250", "1.250,50", "Mer 25 nov 2026"),
+        ("it", "1.250", "1.250,50", "mer 25 nov 2026"),
     ],
 )
 def test_a_number_and_a_day_are_written_as_people_of_that_language_do(language, count, price, day):

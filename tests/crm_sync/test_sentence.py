@@ -22,6 +22,7 @@ from crm_sync.sentence import (
     name_in_context,
     sentence,
 )
+from crm_sync.text import quoted
 from tests.crm_sync.admin_pages import make_workspace
 
 WORDS = st.text(max_size=30) | st.sampled_from(["{", '{"say": 1}', '{"text": "a"}', "100 %", "<b>"])
@@ -97,6 +98,23 @@ def test_a_counted_sentence_has_the_plural_of_each_language(count, english, germ
     text = counted_sentence("%(count)s hour", "%(count)s hours", count=count)
     with override("de"):
         assert (text, text.said()) == (english, german)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked"),
+    [
+        ("en", "“{}”"),
+        ("de", "«{}»"),
+        ("fr", "«\N{NO-BREAK SPACE}{}\N{NO-BREAK SPACE}»"),
+        ("it", "«{}»"),
+    ],
+)
+def test_a_quoted_value_has_the_quotation_marks_of_the_reader(language, marked):
+    text = sentence("%(text)s is too large", text=quoted("9e9"))
+    names = sentence("%(names)s", names=[quoted("a"), "“b” and “c”"])
+    with override(language):
+        assert text.said().startswith(marked.format("9e9"))
+        assert names.said() == f"{marked.format('a')}, “b” and “c”"
 
 
 def test_a_name_of_a_field_is_that_of_its_context():

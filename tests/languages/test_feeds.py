@@ -142,7 +142,7 @@ def test_all_that_a_reader_says_is_translated(path):
                 "title: Einen Text schreiben und die Zellen als Text formatieren: Die Zelle enthält"
                 " wahr oder falsch",
                 "yearBuilt: Die Zelle enthält den Fehler #N/A",
-                "die Spalte „Foo“ wird beiseitegelegt: Keine unserer Spalten heißt so; am"
+                "die Spalte «Foo» wird beiseitegelegt: Keine unserer Spalten heißt so; am"
                 " ähnlichsten: floor",
                 "objectReferenceId: Dieser Wert fehlt",
             ],
@@ -152,7 +152,7 @@ def test_all_that_a_reader_says_is_translated(path):
             "a contact",
             [
                 "Datensatz 1",
-                "seller.inquiryEmail: “-” ist keine E-Mail-Adresse; sie wird trotzdem importiert",
+                "seller.inquiryEmail: «-» ist keine E-Mail-Adresse; sie wird trotzdem importiert",
             ],
         ),
     ],
@@ -169,7 +169,7 @@ def test_in_german_it_reads_so(path, texts):
     [
         (["a.xml", "b.xml"], "das ZIP enthält mehrere Feeds: a.xml, b.xml"),
         (["a"], "das ZIP enthält weder data/unload.txt noch einen anderen Feed"),
-        (["../a"], "das ZIP enthält eine Datei, die aus ihm hinausführt: “../a”"),
+        (["../a"], "das ZIP enthält eine Datei, die aus ihm hinausführt: «../a»"),
     ],
 )
 def test_why_a_zip_is_not_unpacked_is_in_the_language_of_the_reader(tmp_path, names, german):

@@ -146,9 +146,11 @@ def test_an_input_shows_the_decimal_mark_of_the_reader_and_no_groups(language, a
 
 
 @PLACES
-def test_a_number_in_words_has_the_decimal_mark_of_its_input(language):
+def test_a_number_in_words_has_the_decimal_mark_of_its_input_and_is_read_back(language):
     with override(language):
-        assert worded("areaBwf", 1250.5) == f"{shown(language, 'areaBwf', 1250.5)} m²"
+        assert worded("areaBwf", 125.5) == f"{shown(language, 'areaBwf', 125.5)} m²"
+        grouped = worded("areaBwf", 1250.5)
+    assert read(language, "areaBwf", grouped) == 1250.5
 
 
 @PLACES

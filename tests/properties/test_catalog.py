@@ -447,7 +447,7 @@ def test_a_reference_that_is_sent_in_bodies_alone(reference):
     ],
 )
 def test_a_reference_that_cannot_travel(reference, reason):
-    assert references.path_fault(reference) == reason
+    assert references.path_fault(reference) == f"The reference {reason}"
 
 
 # --- cleaning

@@ -116,6 +116,7 @@ def test_a_file_is_handed_in_looked_at_released_and_imported(main, admin_client)
         "1 cells more than the header",
     ):
         assert text in page
+    assert "About the file" not in page  # nothing is said about it
     assert act(admin_client, "release", row)["Location"] == page_at(row)
     assert not Property.objects.exists()
     work(row)

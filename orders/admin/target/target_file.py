@@ -20,6 +20,7 @@ from crm_sync.admin.ui.cells import (
     page_at,
     shortened,
     two_lines,
+    unbroken,
 )
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
@@ -54,7 +55,7 @@ def _order(row: Any) -> SafeString | str:
     if row.order_key is None:
         return EMPTY
     text = gettext("Order %(order)s") % {"order": row.order_name}
-    return link(page_at("orders.order", row.order_key), text)
+    return unbroken(link(page_at("orders.order", row.order_key), text))
 
 
 class UploadStateFilter(ConditionFilter):

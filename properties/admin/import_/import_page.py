@@ -127,7 +127,7 @@ def import_page(
         "doubles": count(summary, "doubles"),
         "match": match_address(row.workspace_id),
         "columns": columns_part(row, may_map=may_map, said=said),
-        "warnings": map(Sentence.of, summary.get("warnings", [])),
+        "warnings": [Sentence.of(one) for one in summary.get("warnings", [])],
         "changed": changed_part(summary, page, names),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
