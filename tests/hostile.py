@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import models
@@ -33,6 +34,8 @@ HOSTILE = {
     "blanks": " \u00a0 a \u3000 ",
 }
 IN_ADDRESSES = ("object_reference_id", "platform_id")  # no slash (A14)
+# What ends a line, steers a terminal, or turns round the letters behind it.
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 UNSTORABLE = {"NUL": "a\x00b", "half a surrogate pair": "a\ud800b"}
 
 
