@@ -4,6 +4,9 @@ import json
 import re
 import zipfile
 from contextlib import suppress
+from email import policy
+from email.message import EmailMessage
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -20,7 +23,7 @@ from properties.feeds import Record, open_feed
 from properties.feeds.unpack import unpack
 from properties.models import Property
 from tests.api import encoded, program
-from tests.hostile import HOSTILE, UNSTORABLE, disguise
+from tests.hostile import HOSTILE, UNSTORABLE, disguise, is_file_name
 from tests.journeys.test_property_push import remote
 from tests.orders.targets.stock import material, store
 from tests.orders.test_export_pictures import JPEG, deliver, export, make_home, named
@@ -39,6 +42,8 @@ TOGETHER = {
         for name in ("markup", "an attribute", "a template", "formats", "emoji", "look-alikes")
     ),
     "lines": HOSTILE["lines and a header"] + HOSTILE["an escape of a terminal"],
+    "directions and paths": HOSTILE["right to left"] + HOSTILE["a path"] + HOSTILE["zero width"],
+    "a device": HOSTILE["a device"],
     "a long text": HOSTILE["a long text"],
 }
 some_values = pytest.mark.parametrize("value", TOGETHER.values(), ids=TOGETHER)
@@ -62,7 +67,7 @@ def test_every_page_opens_and_shows_the_value_as_text(value, admin_user):
     rows = rows_with(value)
     browser = Client(raise_request_exception=False)
     browser.force_login(admin_user)
-    wrong = []
+    wrong, saved = [], []
     for path in (*addresses(rows).values(), *lists_and_forms()):
         answer = browser.get(path)
         body = b"".join(answer) if answer.streaming else answer.content
@@ -72,7 +77,23 @@ def test_every_page_opens_and_shows_the_value_as_text(value, admin_user):
             wrong.append((path, found.group()))
         if any("\n" in said or name == "X-Injected" for name, said in answer.headers.items()):
             wrong.append((path, answer.headers))
+        wrong += [(path, name) for name in names_in(answer, body) if not is_file_name(name)]
+        saved += [path] if "Content-Disposition" in answer else []
     assert wrong == []
+    assert len(saved) == 5  # of all that a browser saves
+
+
+def names_in(answer: Any, body: bytes) -> list[str]:
+    """Return the names that a browser gives to what it saves, and those in it if that is a ZIP."""
+    read = EmailMessage(policy=policy.default)
+    read["Content-Disposition"] = answer.get("Content-Disposition", "inline")
+    name = read.get_filename()
+    names = [name] if name is not None else []
+    if answer.get("Content-Type") == "application/zip":
+        inside = zipfile.ZipFile(BytesIO(body)).namelist()
+        assert len({one.casefold() for one in inside}) == len(inside)
+        names += [part for one in inside for part in one.split("/")]
+    return names
 
 
 POSTED = TOGETHER | {"NUL": UNSTORABLE["NUL"]}
