@@ -3,14 +3,12 @@
 import json
 import re
 import zipfile
-from contextlib import suppress
 from email import policy
 from email.message import EmailMessage
 from io import BytesIO
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db.models import Model
 from django.test import Client
 from django.utils.timezone import now
@@ -28,7 +26,7 @@ from tests.journeys.test_property_push import remote
 from tests.orders.targets.stock import material, store
 from tests.orders.test_export_pictures import JPEG, deliver, export, make_home, named
 from tests.properties.test_feeds_export import differences, through
-from tests.roles import addresses, calendar_address, fill, lists_and_forms, ours, slug_of
+from tests.roles import addresses, calendar_address, fill, lists_and_forms, ours
 from tests.test_api_routes import address, views
 
 pytestmark = pytest.mark.django_db
@@ -190,21 +188,6 @@ def test_an_export_with_pictures_has_names_for_every_program_and_is_read_back(
     assert record.reference == reference
     listed = {name for __, name in named(whole, suffix)[reference]}
     assert listed == {*pictures, "https://tours.test/1"}
-
-
-@some_values
-def test_a_command_prints_one_document_or_lines_without_control_characters(value, capsys):
-    rows_with(value)
-    slug = slug_of("a")
-    for command in (["audit", slug], ["doctor", slug], ["forget_person", f"{value} name"]):
-        for more in ([], ["--json"]):
-            dry = ["--dry-run"] if command[0] == "forget_person" else []
-            with suppress(CommandError):
-                call_command(*command, *dry, *more)
-            said, failed = capsys.readouterr()
-            assert not CONTROL.search(failed + ("" if more else said)), command
-            if more and said:
-                json.loads(said)
 
 
 @every_value_at_all
