@@ -15,7 +15,7 @@ class CrmSyncConfig(AppConfig):
         # Loading these modules registers their checks, tasks and signals.
         from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin.outgoing import message  # noqa: PLC0415
-        from crm_sync.admin.overview import tiles, unmailed_alarms  # noqa: PLC0415
+        from crm_sync.admin.overview import tiles, unmailed  # noqa: PLC0415
         from crm_sync.configuration.schedule_rows import SCHEDULES  # noqa: PLC0415
         from crm_sync.configuration.subscription_rows import SUBSCRIPTIONS  # noqa: PLC0415
         from crm_sync.configuration.workspace_rows import WORKSPACES  # noqa: PLC0415
@@ -50,6 +50,6 @@ class CrmSyncConfig(AppConfig):
                 ],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
-                attention=[tiles.attention, message.attention, unmailed_alarms.attention],
+                attention=[tiles.attention, message.attention, unmailed.attention],
             )
         )

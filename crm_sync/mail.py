@@ -7,14 +7,22 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage
 
+from crm_sync.text import line_for_people
+
 
 def mails_are_sent() -> bool:
     """Return whether this installation sends mail."""
     return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
 
 
-def message(subject: str, body: str, to: Sequence[str]) -> EmailMessage:
-    """Return a mail. The same content has the same Message-ID, to recognise a copy."""
+def message(subject: str, lines: Sequence[str], to: Sequence[str]) -> EmailMessage:
+    """Return a mail. The same content has the same Message-ID, to recognise a copy.
+
+    Args:
+        lines: each of them is one line of the mail, whatever value it holds (S4).
+    """
+    subject = " ".join(line_for_people(subject).split())
+    body = "".join(f"{line_for_people(one).rstrip()}\n" for one in lines)
     digest = hashlib.sha256("\n".join((*to, subject, body)).encode()).hexdigest()
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
     headers = {"Message-ID": f"<{digest[:40]}@{host}>", "Auto-Submitted": "auto-generated"}

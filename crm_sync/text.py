@@ -17,6 +17,10 @@ _ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} |
 }
 # The first word of a text if it is a host or the name of a file.
 _NAME = re.compile(r"\S*\w\.\w")
+# These turn round the letters behind them, so that a line reads as another one.
+_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_ESCAPED |= {code: f"\\u{code:04x}" for code in _TURNING}
+_FOR_PEOPLE = dict.fromkeys(_ESCAPED, " ")
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same in a JSON body: escaped, as bytes of UTF-8, or in UTF-16 and UTF-32, which contain NUL in
 # most characters. A raw NUL in a text is not JSON.
@@ -105,6 +109,14 @@ def whole(text: str) -> int | None:
 def in_one_line(text: str) -> str:
     """Return a text with escaped control characters, for one line of a log or of a terminal."""
     return text.translate(_ESCAPED)
+
+
+def line_for_people(text: str) -> str:
+    """Return a text as one line of a message for people, with a blank for each control character.
+
+    What joins letters and emoji stays, though it is not seen.
+    """
+    return text.translate(_FOR_PEOPLE)
 
 
 def quoted(value: object, limit: int = 40) -> str:

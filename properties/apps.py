@@ -67,7 +67,7 @@ class PropertiesConfig(AppConfig):
                 troubles=[source_state.troubles],
                 tiles=[tiles.tiles],
                 attention=[
-                    *(source_state.attention, waiting_imports.attention),
+                    *(source_state.attention, source_state.unmailed, waiting_imports.attention),
                     *(tiles.swept, tiles.to_match, tiles.attention),
                 ],
             )

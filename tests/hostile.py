@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import models
@@ -27,13 +28,28 @@ HOSTILE = {
     "a formula": "=1+1|cmd",
     "a path": "../../../etc/passwd",
     "a Windows path": "C:\\con\\aux:stream?*",
+    "a device": "COM1",
     "a long text": "x" * 4000,
     "words of programs": "null",
     "a number": "1e999",
     "blanks": " \u00a0 a \u3000 ",
 }
 IN_ADDRESSES = ("object_reference_id", "platform_id")  # no slash (A14)
+# What ends a line, steers a terminal, or turns round the letters behind it.
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 UNSTORABLE = {"NUL": "a\x00b", "half a surrogate pair": "a\ud800b"}
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def is_file_name(text: str) -> bool:
+    """Tell whether every file system and every program can have a file of this name."""
+    return (
+        text.isprintable()
+        and not set(text) & set('/\\:*?"<>|')
+        and text == text.strip(". ")
+        and 0 < len(text.encode()) <= 255
+        and not DEVICE.match(text)
+    )
 
 
 def disguise(slug: str, value: str, models_: list[type[models.Model]]) -> None:

@@ -3,18 +3,22 @@
 import functools
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from smtplib import SMTPException
 
 from celery import current_app
 from django.conf import settings
 from django.core import checks
+from django.core.mail import get_connection
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from crm_sync.doctor.checking import guarded, listed
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.installed import command
+from crm_sync.mail import mails_are_sent
 from crm_sync.models import Heartbeat
 from crm_sync.observing.health import reports
+from crm_sync.platform.errors import problem_of
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.security import provider
 from crm_sync.text import counted
@@ -23,6 +27,7 @@ from crm_sync.work import heartbeat
 OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
 NOT_CHECKED = Verdict.NOT_CHECKED
 BROKER_TIMEOUT = 3.0  # seconds
+MAIL_TIMEOUT = 10  # seconds
 CHECKS = {
     Heartbeat.Kind.WORKER: "worker",
     Heartbeat.Kind.BEAT: "beat",
@@ -51,6 +56,7 @@ def findings(now: datetime) -> Iterator[Finding]:
             yield from guarded(name, functools.partial(_of_tables, name, check))
         yield from guarded("workers and beat", lambda: _processes(now))
     yield _broker()
+    yield from guarded("mails", lambda: [_mails()])
     if provider.is_on():
         yield _provider()
 
@@ -187,6 +193,25 @@ def _broker() -> Finding:
         text = f"The broker ({where}) does not answer: {type(error).__name__}."
         return Finding("broker", FAILED, text, "Start it, or correct CELERY_BROKER_URL.")
     return Finding("broker", OK, f"The broker ({where}) answers.")
+
+
+def _mails() -> Finding:
+    """Check that the mail server takes our login; nothing is sent."""
+    if not mails_are_sent():
+        return Finding("mails", NOT_CHECKED, "None is sent: EMAIL_URL names no mail server.")
+    server = get_connection(timeout=MAIL_TIMEOUT)
+    where = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    try:
+        is_asked = server.open()
+        server.close()
+    except (OSError, SMTPException) as error:
+        text = _flat(f"The mail server ({where}) takes no mail of ours: {problem_of(error)}.")
+        remedy = "Start it, or correct EMAIL_URL. Mails wait, and none is lost."
+        return Finding("mails", FAILED, text, remedy)
+    if is_asked is None:
+        return Finding("mails", OK, f"No server is asked: {settings.EMAIL_BACKEND} takes them.")
+    login = " and takes our login" if settings.EMAIL_HOST_USER else ""
+    return Finding("mails", OK, f"The mail server ({where}) answers{login}.")
 
 
 def _provider() -> Finding:

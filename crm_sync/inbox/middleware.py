@@ -7,6 +7,11 @@ from django.urls import Resolver404, resolve
 from rest_framework.response import Response
 
 PREFIX = "/webhooks/"
+# The platform alone reads an answer. If a browser does, it shows and loads nothing (S18).
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
 
 
 def callbacks_first(
@@ -30,6 +35,8 @@ def callbacks_first(
         if isinstance(response, Response):
             response.render()
             response.headers["Content-Length"] = str(len(response.content))
+        for name, value in HEADERS.items():
+            response.headers[name] = value
         return response
 
     return serve

@@ -199,14 +199,14 @@ def written(rows: Sequence[Alarm], reader: AlarmReader) -> EmailMessage:
             more = {"count": number(len(some) - LINES)}
             lines += [gettext("and %(count)s more") % more, ""] if len(some) > LINES else []
         chosen = gettext("You chose this mail: %(address)s") % {"address": reader.settings_page}
-        return mail.message(_subject(began, ended), "\n".join([*lines, chosen, ""]), [reader.mail])
+        return mail.message(_subject(began, ended), [*lines, chosen], [reader.mail])
 
 
 def _subject(began: Sequence[Alarm], ended: Sequence[Alarm]) -> str:
     if len(began) + len(ended) == 1:
         (row,) = (*began, *ended)
         title = gettext("Over") if row.is_over else gettext("Alarm")
-        return " ".join(said_of(title, _what(row)).split())
+        return said_of(title, _what(row))
     parts = []
     if began:
         text = ngettext("%(count)s alarm", "%(count)s alarms", len(began))

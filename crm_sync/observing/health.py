@@ -9,6 +9,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.installed import command
 from crm_sync.models import Heartbeat
 from crm_sync.translated import Text, ago, span
 from crm_sync.work import heartbeat, slots, turn
@@ -34,8 +35,8 @@ TEXTS: dict[Kind, tuple[Text, Text, Text]] = {
     ),
 }
 REMEDIES: dict[Kind, Text] = {
-    Kind.WORKER: _("Start one with: celery -A config worker"),
-    Kind.BEAT: _("Start one with: celery -A config beat"),
+    Kind.WORKER: _("Start one with: %(command)s"),
+    Kind.BEAT: _("Start one with: %(command)s"),
     Kind.TICK: _(
         "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves"
     ),
@@ -87,7 +88,8 @@ def _report(one: Presence) -> HealthReport:
     if one.silence is not None and not one.is_missing:
         return HealthReport(one.kind, alive % {"when": ago(one.silence)})
     text = str(never) if one.silence is None else silent % {"span": span(one.silence)}
-    return HealthReport(one.kind, text, str(REMEDIES[one.kind]), str(EFFECTS[one.kind]), "danger")
+    remedy = REMEDIES[one.kind] % {"command": command(f"run {NAMES[one.kind]}")}
+    return HealthReport(one.kind, text, remedy, str(EFFECTS[one.kind]), "danger")
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:

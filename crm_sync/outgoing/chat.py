@@ -20,6 +20,7 @@ from django.utils.translation import gettext
 
 from crm_sync.models import MessageFormat
 from crm_sync.sentence import sentence
+from crm_sync.text import line_for_people
 
 NAMES = ("address", "reference", "status", "event", "workspace", "link")
 LINK = "link"
@@ -112,8 +113,7 @@ def body(format_: str, lines: Sequence[Line], count: int) -> str:
 
 def _one_line(text: str) -> str:
     """Return a text without line breaks, control characters and marks of the direction."""
-    shown = "".join(one if one.isprintable() else " " for one in text)
-    return re.sub(" +", " ", shown)
+    return re.sub(r"\s+", " ", line_for_people(text))
 
 
 def _slack(lines: Sequence[Line]) -> dict[str, Any]:

@@ -67,10 +67,9 @@ def invite(person: User) -> None:
             gettext("Set your password here:"),
             *("", link_of(person), ""),
             once % {"span": lasts()},
-            "",
         ]
         subject = gettext("Your account for %(product)s") % said
-    message(subject, "\n".join(lines), [person.email]).send()
+    message(subject, lines, [person.email]).send()
     log.info("invited: %s", person.get_username())
 
 
@@ -126,13 +125,12 @@ def _mail_link(person: User) -> None:
         gettext("Set another one here:"),
         *("", link_of(person), ""),
         once % {"span": lasts()},
-        "",
     ]
     product = settings.UNFOLD["SITE_TITLE"]
     subject = gettext("Another password for %(product)s") % {"product": product}
     try:
         # To the stored address: what was typed may only look like it.
-        message(subject, "\n".join(lines), [person.email]).send()
+        message(subject, lines, [person.email]).send()
     except (OSError, SMTPException) as error:
         log.warning("forgotten password: no mail to %s: %s", name, type(error).__name__)
     else:

@@ -1879,3 +1879,6 @@ MUTANTS = (
         (CHAT,),
     ),
 )
+
+# What `lab.world` claims to see, without a test of its own.
+CLAIMED: frozenset[str] = frozenset()

@@ -24,7 +24,7 @@ from crm_sync.security.access import within
 from crm_sync.sentence import sentence
 from orders.materials import archive, file_requests
 from orders.materials.download import storage
-from orders.materials.file_names import file_name
+from orders.materials.file_names import cut, file_name, plain
 from orders.materials.file_types import FILE_TYPES
 from orders.models import Material, MaterialFile, MaterialSet, Order
 
@@ -82,7 +82,7 @@ def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
         Order.objects.filter(pk=order.pk),
         sentence("Saved all files as ZIP: %(count)s.", count=count),
     )
-    name = gettext("order-%(id)s") % {"id": order.platform_id} + ".zip"
+    name = cut(plain(gettext("order-%(id)s") % {"id": order.platform_id})) + ".zip"
     headers = {
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),
         "Cache-Control": "private, no-store",

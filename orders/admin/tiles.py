@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from crm_sync.admin.overview.unmailed import no_mail
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
@@ -202,15 +203,8 @@ def _unmailed(now: datetime) -> list[Attention]:
         "%(count)s people wait for mail: %(problem)s",
         people,
     )
-    return [
-        Attention(
-            badge(_("No mail"), "warning"),
-            shortened(text % {"count": number(people), "problem": said(problem)}, 140),
-            link=list_of("orders.personsettings"),
-            remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
-            next_try=moment(due_at, now),
-        )
-    ]
+    text = text % {"count": number(people), "problem": said(problem)}
+    return [no_mail(text, due_at, now, link=list_of("orders.personsettings"))]
 
 
 def _next_try(row: Placement | Order, now: datetime) -> SafeString | str:

@@ -145,13 +145,13 @@ def written(found: Sequence[Appointment], *, to: str, zone: ZoneInfo) -> EmailMe
         for one in found[:LINES]:
             named = f"  {what(one)}: {shown(one.status, AssignmentStatus)}"
             page = absolute("admin:orders_order_change", one.order_key)
-            lines += [f"- {local_time(one.at)}, {' '.join(one.where.split())}", named, f"  {page}"]
+            lines += [f"- {local_time(one.at)}, {one.where}", named, f"  {page}"]
             lines.append("")
         more = {"count": number(len(found) - LINES)}
         lines += [gettext("and %(count)s more") % more, ""] if len(found) > LINES else []
         mine = absolute("admin:orders_personsettings_mine")
-        lines += [gettext("You chose this mail: %(address)s") % {"address": mine}, ""]
+        lines.append(gettext("You chose this mail: %(address)s") % {"address": mine})
         text = ngettext(
             "Reminder of %(count)s appointment", "Reminder of %(count)s appointments", len(found)
         )
-        return message(text % {"count": number(len(found))}, "\n".join(lines), [to])
+        return message(text % {"count": number(len(found))}, lines, [to])

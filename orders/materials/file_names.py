@@ -7,13 +7,16 @@ from orders.materials.file_types import FILE_TYPES
 from orders.models import Material
 
 LONGEST = 180  # bytes before the ending, so that the whole name fits the 255 of a file system
+# Windows takes these for devices, whatever the ending behind them.
+_DEVICE = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
 ENDINGS = {".jpg": (".jpg", ".jpeg"), ".tif": (".tif", ".tiff")}
 
 
 def plain(text: str) -> str:
     """Return a text as one part of a path, or "" if nothing of it remains."""
     printable = "".join(one if one.isprintable() else "_" for one in text)
-    return re.sub(r'[/\\:*?"<>|]', "_", printable).strip(". ")
+    name = re.sub(r'[/\\:*?"<>|]', "_", printable).strip(". ")
+    return _DEVICE.sub(r"\1_", name)
 
 
 def cut(text: str) -> str:

@@ -66,8 +66,8 @@ def written(
         since: the mail contains what happened after it.
         invitation: of the appointments of its orders.
     """
-    body = body_of(found, numbers, since=since, zone=zone, invitation=invitation)
-    mail = message(subject_of(numbers), body, [to])
+    lines = lines_of(found, numbers, since=since, zone=zone, invitation=invitation)
+    mail = message(subject_of(numbers), lines, [to])
     for name, method, text in invitation.files:
         part = MIMEText(text, "calendar", "utf-8")
         part.set_param("method", method)  # RFC 6047
@@ -82,14 +82,14 @@ def subject_of(numbers: Mapping[News, int]) -> str:
     return _("Orders: %(news)s") % {"news": parts}
 
 
-def body_of(
+def lines_of(
     found: Sequence[Happening],
     numbers: Mapping[News, int],
     *,
     since: datetime,
     zone: ZoneInfo,
     invitation: Invitation = NO_INVITATION,
-) -> str:
+) -> list[str]:
     """Return the lines grouped by kind, each with its moment and its page."""
     with timezone.override(zone):
         lines = [_("What happened since %(moment)s:") % {"moment": local_time(since)}, ""]
@@ -99,7 +99,7 @@ def body_of(
                 lines.append(_words(kind, numbers[kind]))
                 lines += [str(ADVICE)] if kind is News.UNCERTAIN else []
                 for one in mine:
-                    lines.append(f"- {_one_line(one.name)}, {local_time(one.at)}")
+                    lines.append(f"- {one.name}, {local_time(one.at)}")
                     if kind is News.SCHEDULED:
                         lines += [f"  {text}" for text in invitation.lines.get(one.key, ())]
                     lines.append(f"  {_page(one)}")
@@ -108,8 +108,7 @@ def body_of(
     if more > 0:
         listed = {"count": more, "address": absolute("admin:orders_order_changelist")}
         lines += [_("and %(count)s more: %(address)s") % listed, ""]
-    chosen = _("You chose this mail: %(address)s") % {"address": absolute(MINE)}
-    return "\n".join([*lines, chosen, ""])
+    return [*lines, _("You chose this mail: %(address)s") % {"address": absolute(MINE)}]
 
 
 MINE = "admin:orders_personsettings_mine"
@@ -117,10 +116,6 @@ MINE = "admin:orders_personsettings_mine"
 
 def _words(kind: News, number: int) -> str:
     return WORDS[kind] % {"count": number}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _page(one: Happening) -> str:

@@ -115,8 +115,7 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
     source, done = row.source, row.imported
     what = _STATES[State(done.state)] if done and done.state in _STATES else ""
     what = what or _ALARMS.get(Fetch.Outcome(row.outcome), _UNDER_WAY)
-    text = gettext("Feed of %(sender)s: %(why)s") % {"sender": source.sender.name, "why": what}
-    subject = " ".join(text.split())
+    subject = gettext("Feed of %(sender)s: %(why)s") % {"sender": source.sender.name, "why": what}
     lines = [
         f"{source.sender.name}, {shown(source.address)}",
         said_of(gettext("Workspace"), source.workspace.slug),
@@ -124,8 +123,8 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
     ]
     lines += _report(done) if done else [f"{capitalized(said(row.text))}.", ""]
     page = absolute("admin:properties_import_change", done.pk) if done else ""
-    lines += [page or absolute("admin:properties_source_change", source.pk), ""]
-    return message(subject, "\n".join(lines), to)
+    lines.append(page or absolute("admin:properties_source_change", source.pk))
+    return message(subject, lines, to)
 
 
 def _report(done: Import) -> list[str]:

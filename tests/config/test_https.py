@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -89,6 +90,16 @@ def test_each_answer_says_what_a_browser_may_load(db, path):
     answer = Client(SERVER_NAME="localhost").get(path)
     assert answer["Content-Security-Policy"] == POLICY
     assert "default-src 'self'" in POLICY
+
+
+@pytest.mark.rule("S18")
+@pytest.mark.parametrize("method", ["post", "put", "get"])
+def test_the_answer_to_a_callback_is_nothing_that_a_browser_shows_or_loads(db, method):
+    ask = getattr(Client(SERVER_NAME="localhost"), method)
+    answer = ask(f"/webhooks/{uuid4()}/")
+    assert answer.status_code in (401, 404)
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/healthz", "/nowhere", "/api/v1/properties"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crm_sync.models import MessageFormat
 from crm_sync.outgoing import chat
+from tests.hostile import STEERING
 
 pytestmark = [pytest.mark.once, pytest.mark.rule("S18")]
 PAGE = "https://crm.example.com/admin/orders/order/7/change/?a=1&b=<2>|3"
@@ -81,7 +82,7 @@ def test_teams_gets_plain_text_and_one_link_which_is_ours(values):
     assert {tuple(run) for run in block["inlines"]} == {("type", "text")}
     for run in block["inlines"]:
         assert run["type"] == "TextRun"
-        assert run["text"].isprintable()
+        assert not STEERING.search(run["text"])
         assert "{{" not in run["text"]  # no DATE() and TIME()
 
 
@@ -136,4 +137,4 @@ def test_any_template_is_refused_or_gives_a_line(template):
     except chat.TemplateWrong:
         return
     for piece in chat.line(template, attacked("x")):
-        assert piece.text.isprintable()
+        assert not STEERING.search(piece.text)

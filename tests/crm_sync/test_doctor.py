@@ -2,7 +2,10 @@
 
 import json
 import re
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -20,6 +23,7 @@ from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import let_processes_run
 from tests.crm_sync.provider_server import serving
+from tests.crm_sync.sockets import free_port
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between
 from tests.roles import snapshot
@@ -266,6 +270,70 @@ def test_a_provider_of_logins_is_asked_and_its_groups_are_compared(well, setting
         "failed",
         True,
     )
+
+
+@contextmanager
+def mail_server(*answers: bytes) -> Iterator[int]:
+    """Answer the lines of a mail program, one after the other; yields the port."""
+
+    def talk(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            connection.sendall(b"220 mail.test\r\n")
+            for answer in answers:
+                lines.readline()
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=talk, args=(listener,), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(5)
+
+
+KNOWS = b"250-mail.test\r\n250 AUTH PLAIN\r\n"
+BYE = b"221 bye\r\n"
+LOGINS = {
+    "no login": ("", (KNOWS, BYE), "ok", "answers."),
+    "a login": ("crm", (KNOWS, b"235 welcome\r\n", BYE), "ok", "answers and takes our login."),
+    "a wrong one": (
+        "crm",
+        (KNOWS, b"535 5.7.8 who\x1b[31m are you\r\n", BYE),
+        "failed",
+        "takes no mail of ours: (535, b'5.7.8 who\\x1b[31m are you').",
+    ),
+}
+
+
+@pytest.mark.parametrize(("user", "answers", "verdict", "text"), LOGINS.values(), ids=LOGINS)
+def test_the_mail_server_is_asked_for_a_login_and_sent_nothing(
+    well, settings, user, answers, verdict, text
+):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = user, user and "secret word"
+    with mail_server(*answers) as port:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+        found = doctor()[1]["this installation", "mails"]
+    assert (found["verdict"], found["found"]) == (
+        verdict,
+        f"The mail server (127.0.0.1:{port}) {text}",
+    )
+    assert bool(found["remedy"]) == (verdict == "failed")
+
+
+def test_without_a_mail_server_the_doctor_says_so(well, settings):
+    def mails() -> tuple[str, str]:
+        found = doctor()[1]["this installation", "mails"]
+        return found["verdict"], found["found"]
+
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    assert mails() == ("not checked", "None is sent: EMAIL_URL names no mail server.")
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert mails() == ("ok", f"No server is asked: {settings.EMAIL_BACKEND} takes them.")
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    verdict, text = mails()
+    assert (verdict, "Connection refused" in text) == ("failed", True)
 
 
 def one_login() -> tuple[str, str]:

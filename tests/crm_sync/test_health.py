@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 import time_machine
-from django.core.management import call_command
+from django.core.management import CommandError, call_command, load_command_class
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
@@ -188,14 +188,26 @@ def test_a_person_reads_what_is_missing_and_how_to_start_it(db):
     worker, beat = reports(timezone.now())
     assert (worker.text, worker.remedy, worker.tone) == (
         "No worker for 2 min",
-        "Start one with: celery -A config worker",
+        "Start one with: manage.py run worker",
         "danger",
     )
     assert (beat.text, beat.remedy, beat.tone) == (
         "No beat ever ran here",
-        "Start one with: celery -A config beat",
+        "Start one with: manage.py run beat",
         "danger",
     )
+
+
+@pytest.mark.parametrize("words", [["worker"], ["beat"], []])
+def test_what_a_person_reads_can_be_run(words):
+    parser = load_command_class("crm_sync", "run").create_parser("manage.py", "run")
+    assert parser.parse_args(words).process == words
+
+
+def test_a_process_that_does_not_exist_is_refused():
+    with pytest.raises(CommandError) as refused:
+        call_command("run", "wroker")
+    assert "invalid choice: 'wroker'" in str(refused.value)
 
 
 def test_a_person_reads_that_no_message_comes_through_the_broker(db):
@@ -218,7 +230,7 @@ def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
     out = StringIO()
     call_command("audit", stdout=out)
     assert out.getvalue().splitlines() == [
-        "No worker ever ran here. Start one with: celery -A config worker"
+        "No worker ever ran here. Start one with: manage.py run worker"
     ]
     out = StringIO()
     call_command("audit", "--json", stdout=out)

@@ -93,6 +93,24 @@ def connected(name: str = "ada", subject: str = "s-1", **columns) -> User:
     return person
 
 
+@pytest.mark.rule("S25")
+@pytest.mark.parametrize(
+    ("site", "leads_to"),
+    [
+        *(("cross-site", LOGIN), ("same-site", LOGIN)),
+        *(("same-origin", "/authorize"), ("none", "/authorize"), (None, "/authorize")),
+    ],
+)
+def test_a_page_of_somebody_else_leads_nobody_to_the_provider(there, site, leads_to):
+    headers = {"Sec-Fetch-Site": site} if site else {}
+    answer = new_browser().get(START, {"next": "/admin/orders/order/"}, headers=headers)
+    assert answer.status_code == 302
+    where = urlsplit(answer["Location"])
+    assert where.path == leads_to
+    if leads_to == LOGIN:
+        assert parse_qs(where.query) == {"next": ["/admin/orders/order/"]}
+
+
 def groups_of(person: User) -> list[str]:
     return sorted(person.groups.values_list("name", flat=True))
 

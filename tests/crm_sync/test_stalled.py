@@ -81,10 +81,10 @@ def test_every_page_says_loudly_that_none_runs_and_how_to_start_one(boss, page):
     text = words(boss, page)
     loud = (
         "No worker for 2 min. Nothing is pushed, read or applied; nothing is lost."
-        " Start one with: celery -A config worker"
+        " Start one with: manage.py run worker"
         " No beat ever ran here. What was put off does not begin, and schedules do not run;"
         " nothing is lost."
-        " Start one with: celery -A config beat"
+        " Start one with: manage.py run beat"
     )
     assert loud in text
 
@@ -123,7 +123,7 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "Not running",
             "No worker ever ran here. Nothing is pushed, read or applied; nothing is lost.",
             "",
-            "Start one with: celery -A config worker",
+            "Start one with: manage.py run worker",
             "When it runs",
         ),
         (

@@ -13,14 +13,21 @@ from crm_sync.security import provider, provider_login
 from crm_sync.security.provider_login import LoginRefused
 
 START = "provider_login"  # the name of the address
+# What a browser says of a request that a page of another host began (W3C Fetch Metadata).
+FROM_OTHERS = ("cross-site", "same-site")
 
 
 @require_GET
 @never_cache
 def start(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider. If it cannot be reached, the login says so."""
+    """Lead to the provider. If it cannot be reached, the login says so.
+
+    A page of somebody else leads to the login only, where the person decides.
+    """
     _require_provider()
     wanted = _own(request, request.GET.get("next", ""))
+    if request.headers.get("Sec-Fetch-Site", "") in FROM_OTHERS:
+        return redirect_to_login(wanted, reverse("admin:login"))
     try:
         return HttpResponseRedirect(provider_login.begin(request, wanted, timezone.now()))
     except LoginRefused as refused:

@@ -7,16 +7,17 @@ from typing import Any
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
+from crm_sync.admin.overview.unmailed import no_mail
+from crm_sync.admin.ui.cells import badge, list_of, moment, page_at, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Trouble
 from crm_sync.models import AlarmKind
 from crm_sync.security.access import within
 from crm_sync.sentence import Sentence, said
-from crm_sync.translated import Text
-from properties.models import DeliveredFile, Import, Source
+from crm_sync.translated import Text, number
+from properties.models import DeliveredFile, Fetch, Import, Source
 from properties.models.delivered_file import FileState
 from properties.models.import_ import ImportState
 from properties.models.source import Delivery
@@ -102,6 +103,23 @@ def attention(person: Person, now: datetime) -> list[Attention]:
     found = [(row, standing(row, now)) for row in named]
     waiting = [(row, one) for row, one in found if one[0] in REMEDIES]
     return [_line(row, one, now) for row, one in waiting[:NEWEST]]
+
+
+def unmailed(person: Person, now: datetime) -> list[Attention]:
+    """Return one line if mails about sources could not be sent, no matter how many; one query."""
+    waiting = Fetch.objects.exclude(problem="").filter(due_at__isnull=False)
+    rows = within(person, waiting).order_by("due_at", "pk")
+    found = list(rows.values_list("problem", "due_at"))
+    if not found:
+        return []
+    problem, due_at = found[0]
+    text = ngettext(
+        "%(count)s mail about a feed waits: %(problem)s",
+        "%(count)s mails about feeds wait: %(problem)s",
+        len(found),
+    )
+    text = text % {"count": number(len(found)), "problem": said(problem)}
+    return [no_mail(text, due_at, now, link=list_of("properties.source"))]
 
 
 def troubles(now: datetime) -> Iterator[Trouble]:

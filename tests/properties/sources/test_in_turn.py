@@ -4,6 +4,7 @@ import io
 import os
 import unicodedata
 import zipfile
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from properties.sources import source_look
 from properties.sources.delivered_files import KnownFiles, Skipped, skip
 from properties.sources.fetch.transfer import FileVersion, Listed
 from properties.sources.file_order import in_order, order
+from tests.hostile import HOSTILE
 from tests.properties.sources.servers import ftp_server, sftp_server
 from tests.properties.sources.test_fetch import put
 from tests.properties.sources.test_worker import (  # noqa: F401 - fixtures
@@ -208,6 +210,41 @@ def test_a_name_that_is_no_utf_8_is_taken_too(row, folder):
     deliver(folder, os.fsdecode(b"K\xf6ln.xml"), full())
     assert work(row) == ["new", "unchanged"]
     assert imported(row) == [("Köln.xml", "DONE")]
+
+
+@pytest.mark.parametrize("kind", ["folder", "sftp", "ftp"])
+def test_a_file_of_any_name_is_taken_once_and_known_by_that_name(row, folder, kind):
+    names = [f"{text[:50]}.csv" for text in HOSTILE.values() if "/" not in text]
+    if kind == "ftp":  # whose lists of names have one on a line
+        names = [one for one in names if not set(one) & set("\r\n")]
+    for number, name in enumerate(names):
+        line = f"objectReferenceId,title\nR-{number},t\n".encode()
+        deliver(folder, name, line)
+    server = {"sftp": sftp_server, "ftp": ftp_server}.get(kind)
+    with server(folder) if server else nullcontext() as port:
+        if server:
+            Source.objects.update(address=f"{kind}://127.0.0.1:{port}/")
+        work(row, times=40)
+        assert work(row) == ["unchanged"]
+    assert known(row) == dict.fromkeys(names, "DONE")
+    assert sorted(imported(row)) == sorted((name, "DONE") for name in names)
+    assert Property.objects.count() == len(names)
+
+
+IN_A_ZIP = {name: text for name, text in HOSTILE.items() if not text.startswith("../")}  # hidden
+
+
+@pytest.mark.parametrize("text", IN_A_ZIP.values(), ids=IN_A_ZIP)
+def test_a_feed_of_any_name_in_a_zip_is_read_and_what_is_beside_it_is_named(row, folder, text):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(f"{text}.xml", full())
+        archive.writestr(f"{text}.jpg", b"\xff\xd8")
+    deliver(folder, "1.zip", made.getvalue())
+    assert work(row) == ["new", "unchanged"]
+    assert imported(row) == [("1.zip", "DONE")]
+    (fetch,) = Fetch.objects.filter(source=row, outcome="IMPORT")
+    assert (fetch.beside, fetch.beside_count) == ([f"{text}.jpg"], 1)
 
 
 # --- what waits, and what stops the order ---

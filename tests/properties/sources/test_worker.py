@@ -19,6 +19,7 @@ from crm_sync.work import leases, queues, turn
 from properties.imports import upload
 from properties.models import Fetch, Import, Property, Sender, Source
 from properties.sources import source_look
+from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.sockets import free_port
 from tests.properties.sources.servers import (
     PASSWORD,
@@ -471,15 +472,25 @@ def test_a_mail_that_does_not_go_is_tried_again(agency, folder, clock, settings)
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
     row = source(agency, str(folder / "nothing.zip"), mail_to="a@agency.test")
+    everybody, nobody = client_of("properties.view_source"), client_of("orders.view_order")
     look(row)
+    assert (no_mail(everybody), no_mail(nobody)) == ([], [])
     assert drain("source_mails", agency.workspace) == {"put off": 1}
     seen = Fetch.objects.get(source=row)
+    assert no_mail(everybody) == [f"1 mail about a feed waits: {seen.problem}"]
+    assert no_mail(nobody) == []
     assert (seen.attempts, seen.told_at, seen.due_at > NOON, seen.problem != "") == (
         1,
         None,
         True,
         True,
     )
+
+
+def no_mail(client) -> list[str]:
+    """Return the lines of the overview about mails that wait."""
+    found = client.get("/admin/").context["attention"]
+    return [str(one.text) for one in found if "No mail" in one.badge]
 
 
 def test_the_history_keeps_the_last_looks_of_each_kind(agency, folder, clock, monkeypatch):

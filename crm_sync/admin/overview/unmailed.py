@@ -1,4 +1,4 @@
-"""The alarms whose mail could not be sent, on the overview: who does not get it cannot know."""
+"""The mails that could not be sent, on the overview: who does not get one cannot know."""
 
 from datetime import datetime
 
@@ -12,6 +12,22 @@ from crm_sync.models import Alarm
 from crm_sync.security.access import own_workspaces
 from crm_sync.sentence import said
 from crm_sync.translated import number
+
+
+def no_mail(text: str, due_at: datetime | None, now: datetime, *, link: str) -> Attention:
+    """Return the line about mails of one kind that wait for the mail server.
+
+    Args:
+        text: says how many wait, and the problem of the first.
+        due_at: when the first is tried again.
+    """
+    return Attention(
+        badge(_("No mail"), "warning"),
+        shortened(text, 140),
+        link=link,
+        remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
+        next_try=moment(due_at, now),
+    )
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
@@ -30,12 +46,5 @@ def attention(person: Person, now: datetime) -> list[Attention]:
         "%(count)s alarms wait for their mail: %(problem)s",
         len(found),
     )
-    return [
-        Attention(
-            badge(_("No mail"), "warning"),
-            shortened(text % {"count": number(len(found)), "problem": said(problem)}, 140),
-            link=list_of("crm_sync.workspace"),
-            remedy=_("Look at the mail server and at EMAIL_URL; nothing is lost"),
-            next_try=moment(due_at, now),
-        )
-    ]
+    text = text % {"count": number(len(found)), "problem": said(problem)}
+    return [no_mail(text, due_at, now, link=list_of("crm_sync.workspace"))]
