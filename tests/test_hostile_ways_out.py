@@ -75,8 +75,9 @@ def make_all_due() -> None:
 
 @every_value
 def test_every_queue_works_on_rows_with_the_value_and_neither_log_nor_spans_hold_it(
-    value, box, log
+    value, box, log, settings, tmp_path
 ):
+    settings.DATA_DIR = tmp_path
     rows_with(value)
     Workspace.objects.update(fixed_token=TOKEN)
     transport.MOUNTS["https://platform.test"] = WsgiAdapter(box)
