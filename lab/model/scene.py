@@ -28,13 +28,13 @@ from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E4
 from crm_sync.work import turn  # noqa: E402, F401 - the queues
 from lab.benchmarks.stock import a_received_event, copies  # noqa: E402
 from lab.benchmarks.visits import times  # noqa: E402
+from lab.model.measure import EACH  # noqa: E402
 from properties.drift.sweep import sweep  # noqa: E402
 from properties.models import Property  # noqa: E402
 from tests.journeys.callers import SECRET  # noqa: E402
 from tests.processes import TOKEN  # noqa: E402
 
 PAGES, CLEARED = 60, 20_000
-EACH = 5  # properties of a workspace
 
 
 def make(count: int, sandbox: str) -> None:
