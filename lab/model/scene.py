@@ -1,8 +1,9 @@
-"""The installation whose costs are measured: python -m lab.model.scene WORKSPACES SANDBOX
+"""What is done in the installation that is measured: python -m lab.model.scene ACT …
 
-Makes workspaces, each with properties that the platform has, and prints as JSON the paths of their
-callbacks: `{"paths": [text]}`. With `--pages` it opens pages instead, and with `--clear` it has
-retention clear old events; both print what one costs.
+`make WORKSPACES SANDBOX` makes workspaces, each with properties that the platform has, and prints
+the paths of their callbacks as JSON. `watch` has their webhooks polled, and `more COUNT` makes
+workspaces with nothing to do. `pages`, `swept` and `clear` do such work in this process, and print
+what it took.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from django.utils import timezone  # noqa: E402
 from crm_sync import expiry  # noqa: E402
 from crm_sync.inbox import event_retention  # noqa: E402
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace  # noqa: E402
-from crm_sync.work import turn  # noqa: E402, F401 - the queues
-from lab.benchmarks.stock import a_received_event, copies  # noqa: E402
+from lab.benchmarks.stock import copies  # noqa: E402
 from lab.benchmarks.visits import times  # noqa: E402
 from lab.model.measure import EACH  # noqa: E402
 from properties.drift.sweep import sweep  # noqa: E402
@@ -110,11 +110,17 @@ def swept() -> None:
 def clear() -> None:
     """Store old events and clear them."""
     now = timezone.now()
-    row = a_received_event(
-        Workspace.objects.order_by("pk").first(), "old", received_at=now - timedelta(days=200)
+    row = ReceivedEvent.objects.create(
+        workspace=Workspace.objects.order_by("pk").first(),
+        digest="old",
+        canonical_digest="old",
+        body=b"x" * 300,
+        method="POST",
+        state=ReceivedEvent.State.APPLIED,
+        received_at=now - timedelta(days=200),
     )
-    copies(row, CLEARED, "digest")
-    parts = event_retention.parts({ReceivedEvent.State.IGNORED: 90}, now=now)
+    copies(row, CLEARED, "digest", "canonical_digest")
+    parts = event_retention.parts({ReceivedEvent.State.APPLIED: 90}, now=now)
     began = time.monotonic()
     counts = expiry.clear(parts, budget=600)
     print(json.dumps({"cleared": sum(counts.values()) / (time.monotonic() - began)}))
