@@ -232,14 +232,12 @@ def audit() -> Iterator[Cost]:
     soon = timezone.now() + timedelta(seconds=10)  # later would be a finding
     for model in (WebhookMonitor, UserList):
         model.objects.update(due_at=soon)
-    for options in ((),):
-        began = time.perf_counter()
-        with tempfile.TemporaryFile("w") as printed:
-            call_command("audit", *options, stdout=printed, stderr=printed)
-        took = time.perf_counter() - began
-        rows = Property.objects.count() + ReceivedEvent.objects.count()
-        name = " ".join(("manage.py audit", *options))
-        yield f"{name}, properties and events", 1e6 * took / rows, "µs each"
+    began = time.perf_counter()
+    with tempfile.TemporaryFile("w") as printed:
+        call_command("audit", stdout=printed, stderr=printed)
+    took = time.perf_counter() - began
+    rows = Property.objects.count() + ReceivedEvent.objects.count()
+    yield "manage.py audit, properties and events", 1e6 * took / rows, "µs each"
 
 
 def backup(size: Size) -> Iterator[Cost]:
