@@ -67,9 +67,10 @@ def measure() -> dict[str, Any]:
         )
         try:
             found |= _Scene(installation, broker, steps).measure()
+            each["message"] = round(_message(installation, broker))
         finally:
             installation.stop()
-        found["bytes"] = each | {"message": round(_message(broker))}
+        found["bytes"] = each
     return found
 
 
@@ -102,13 +103,16 @@ def _new(cluster: Cluster) -> str:
     return cluster.url.rpartition("/")[0] + "/sizes"
 
 
-def _message(broker: Redis) -> float:
-    """Return the bytes of a message in Redis: of many like the last one that a worker got."""
+def _message(installation: Installation, broker: Redis) -> float:
+    """Return the bytes that a message takes in Redis: of many like a tick that no worker takes."""
+    if "worker" in installation.processes:
+        installation.kill("worker")
+    time.sleep(3)
     with closing(redis.Redis(port=broker.port)) as client:
-        body = json.dumps({"body": "x" * 120, "headers": "x" * 650, "properties": "x" * 250})
+        message = client.lindex("tick", 0)
         before = client.info("memory")["used_memory"]
-        for number in range(MESSAGES):
-            client.lpush("measured", f"{number}{body}")
+        for _ in range(MESSAGES):
+            client.lpush("measured", message)
         return (client.info("memory")["used_memory"] - before) / MESSAGES
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lab.model.growth import Costs, Need, Sizes, Work, reckon
+from lab.model.growth import Costs, Limit, Need, Sizes, Work, reckon
 
 PAGE = Path(__file__).parents[2] / "docs" / "sizing.md"
 COSTS = Path(__file__).parent / "costs.json"
@@ -136,8 +136,9 @@ def _costs(measured: Mapping[str, Any]) -> str:
     return (
         f"`{COMMAND} measure`, {measured['measured']}. Milliseconds of processor:\n\n"
         f"{head}{table}\n"
-        f"Bytes of a row with its indexes, and of a message: {size}. Memory of a process at most:"
-        f" {memory}. Retention clears {measured['cleared']:,} old events in a second.\n"
+        f"Bytes of a row with its indexes, and of a message: {size}.\n\n"
+        f"Memory of a process at most: {memory}. Retention clears {measured['cleared']:,} old events"
+        " in a second while it runs.\n"
     )
 
 
@@ -150,12 +151,16 @@ def _need(given: Mapping[str, Any], costs: Costs) -> str:
     options = "".join(f" --{name} {value}" for name, value in given.items())
     sizes = need.sizes
     title = f"### {sizes.workspaces:,} workspaces, {sizes.properties:,} properties, "
-    title += f"{sizes.events:,.0f} events a second"
+    title += f"{_events(sizes.events)}"
     table = "".join(f"| {what} | {value} |\n" for what, value in rows(need))
     return f"{title}\n\n`{COMMAND}{options}`\n\n| what | reckoned |\n|---|---|\n{table}"
 
 
-def _limit(one: Any) -> str:
+def _events(count: float) -> str:
+    return f"{count:,.0f} {'event' if count == 1 else 'events'} a second"
+
+
+def _limit(one: Limit) -> str:
     used = f"{one.share:,.1f} times" if one.share >= 2 else f"{100 * one.share:,.0f} % of"
     return f"{one.name}: {_count(one.needed)} {one.unit}, {used} what there is"
 
