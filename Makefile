@@ -5,7 +5,7 @@ DIST := dist
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills world scale soak mutants chaos check messages bench wheel sbom release lock
+.PHONY: help install demo smoke test coverage processes browser postgresql platforms kills world scale soak mutants model chaos check messages bench wheel sbom release lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -52,6 +52,9 @@ scale: .venv/development  ## 20,000 properties and events through real processes
 
 mutants: .venv/development  ## plant the bugs that the tests must see, one at a time
 	$(BIN)/python -m lab.mutants
+
+model: .venv/development  ## reckon what a larger installation needs; MODEL="--workspaces 1000 --events 10"
+	@$(BIN)/python -m lab.model $(MODEL)
 
 soak: .venv/development  ## two to four workers, two beats, every trouble again and again; SOAK_MINUTES=60 for an hour
 	$(BIN)/python -m lab.soak

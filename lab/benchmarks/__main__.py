@@ -29,6 +29,7 @@ from lab.benchmarks import (
     rendering,
     sandbox,
     sizes,
+    tenth,
     tick,
 )
 from lab.benchmarks.figures import Figure
@@ -54,6 +55,7 @@ BY_NAME: tuple[ModuleType, ...] = (
     pages,
     rendering,
     sizes,
+    tenth,
 )  # too long for all of them together
 LIMIT = 600  # seconds, for all of them
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
 from orders.models.platform_user import Who, named_user
-from orders.models.statuses import OrderStatus, shown
+from orders.models.statuses import ORDER_TERMINAL, OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of an unknown fact
 
@@ -81,6 +81,17 @@ class Order(MirroredModel):
             models.Index(fields=["-created_at", "-id"], name="order_newest"),
             # Which properties have an open order.
             models.Index(fields=["real_estate_property", "status"], name="order_of_property"),
+            # The tiles count the open orders and those with a problem: few among many.
+            models.Index(
+                fields=["workspace"],
+                name="order_open",
+                condition=~models.Q(status__in=sorted(ORDER_TERMINAL)),
+            ),
+            models.Index(
+                fields=["-created_at", "-id"],
+                name="order_with_problem",
+                condition=~models.Q(problem=""),
+            ),
             # The list of orders can be searched by our reference.
             models.Index(fields=["workspace", "object_reference_id"], name="order_reference"),
         ]

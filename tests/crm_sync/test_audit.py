@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils.timezone import now
 
@@ -493,6 +493,31 @@ def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, app_hooks):
     plant(Order, first(Order).pk, due_at=None)
     found = audit()
     assert broken(found) == [("orders", audit_module.NOT_IN_ONE_PART, [str(first(Order))])]
+
+
+@pytest.mark.once
+def test_the_checks_of_a_workspace_are_read_before_those_of_the_next_are_made(lived, app_hooks):
+    # PostgreSQL ends a transaction that rests while the checks of a thousand are made.
+    done: list[str] = []
+
+    def checks(workspace_id: int, _: datetime) -> list[CheckGroup]:
+        done.append("made")
+        return [
+            CheckGroup(
+                "slots", Slot.objects.filter(workspace=workspace_id), {"all": Q(pk__isnull=False)}
+            )
+        ]
+
+    def note(execute: Any, *statement: Any) -> Any:
+        done.append("read")
+        return execute(*statement)
+
+    Workspace.objects.create(slug="second", base_url="https://platform.test")
+    app_hooks(integrity_checks=[checks])
+    with connection.execute_wrapper(note):
+        audit()
+    first, second = (place for place, one in enumerate(done) if one == "made")
+    assert "read" in done[first:second]
 
 
 @pytest.mark.once

@@ -55,12 +55,12 @@ class Command(SyncCommand):
             if slug
             else list(Workspace.objects.only("slug").order_by("slug"))
         )
-        wanted = [
-            (group, workspace) for workspace in chosen for group in check_groups(workspace, now)
-        ]
+        # The checks of each workspace just before they are read: those of a thousand take longer to
+        # make than PostgreSQL lets a transaction rest.
         return [
             read(group, workspace, now=now, walks=walks)
-            for group, workspace in self.track(wanted, "checking")
+            for workspace in self.track(chosen, "checking")
+            for group in check_groups(workspace, now)
         ]
 
 
