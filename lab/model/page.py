@@ -137,8 +137,8 @@ def _costs(measured: Mapping[str, Any]) -> str:
         f"`{COMMAND} measure`, {measured['measured']}. Milliseconds of processor:\n\n"
         f"{head}{table}\n"
         f"Bytes of a row with its indexes, and of a message: {size}.\n\n"
-        f"Memory of a process at most: {memory}. Retention clears {measured['cleared']:,} old events"
-        " in a second while it runs.\n"
+        f"Memory of a process at most: {memory}. Retention clears {measured['cleared']:,} old"
+        " events in a second while it runs.\n"
     )
 
 
