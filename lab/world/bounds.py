@@ -16,7 +16,7 @@ from lab.world.wires import Wires, is_done
 
 SHARE = 0.3  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
-LOOK = 0.25  # seconds between two looks
+LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
 AT_ONCE = 4.0  # seconds for what people do, with six properties and four threads of each worker
 SOON = 8.0  # seconds in which anything goes on after a fault (I12)
@@ -40,15 +40,18 @@ class Bounds:
                 one(self)
                 self.platform.manner = Manner()
                 self.world.temper = CALM
-                self._within(120.0, f"all is settled after {name}", self._is_settled)
+                what = f"all is settled after {name}"
+                self._within(120.0, what, self._is_settled, LOOK_AT_ALL)
 
     # --- the clock ---
-    def _within(self, seconds: float, what: str, is_done: Callable[[], bool]) -> None:
+    def _within(
+        self, seconds: float, what: str, is_done: Callable[[], bool], look: float = LOOK
+    ) -> None:
         """Let the world go on until it is done; if that takes longer, a promise is broken."""
         began, looked = self.world.now, [0.0]
 
         def is_over() -> bool:
-            if self.world.now - looked[0] < LOOK:
+            if self.world.now - looked[0] < look:
                 return False
             looked[0] = self.world.now
             return is_done()
