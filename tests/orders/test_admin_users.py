@@ -16,6 +16,7 @@ from tests.crm_sync.admin_pages import (
     ESCAPED,
     SECRETS,
     client_of,
+    let_processes_run,
     make_workspace,
     queries_of,
 )
@@ -247,6 +248,7 @@ def test_no_form_of_djangos_writes_a_user(main, boss):
 
 def test_an_empty_list_says_where_users_come_from(boss):
     Workspace.objects.all().delete()
+    let_processes_run(now())
     text = boss.get(LIST).content.decode()
     assert "No user of the platform is known yet" in text
     assert "manage.py" not in text
