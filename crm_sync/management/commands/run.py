@@ -2,6 +2,7 @@
 
 import os
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the processes."""
-        lines = beside("Procfile").read_text(encoding="utf-8").splitlines()
-        names = [line.partition(":")[0] for line in lines]
-        parser.add_argument("process", nargs="*", choices=names, help="default: all of them")
+        parser.add_argument("process", nargs="*", type=_process, help="default: all of them")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run the processes in the current folder, with the programs of this Python."""
@@ -31,3 +30,13 @@ class Command(BaseCommand):
         os.execv(  # noqa: S606 - ours
             sys.executable, [*honcho, str(beside("Procfile")), "start", *options["process"]]
         )
+
+
+def _process(name: str) -> str:
+    """Return the name of a process of the Procfile; `choices` would refuse that there is none."""
+    lines = beside("Procfile").read_text(encoding="utf-8").splitlines()
+    names = [line.partition(":")[0] for line in lines]
+    if name not in names:
+        known = ", ".join(map(repr, names))
+        raise ArgumentTypeError(f"invalid choice: {name!r} (choose from {known})")
+    return name
