@@ -21,7 +21,8 @@ def message(subject: str, lines: Sequence[str], to: Sequence[str]) -> EmailMessa
     Args:
         lines: each of them is one line of the mail, whatever value it holds (S4).
     """
-    subject = " ".join(line_for_people(subject).split())
+    words = line_for_people(subject).split(" ")  # no others: French has blanks that do not break
+    subject = " ".join(word for word in words if word)
     body = "".join(f"{line_for_people(one).rstrip()}\n" for one in lines)
     digest = hashlib.sha256("\n".join((*to, subject, body)).encode()).hexdigest()
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
