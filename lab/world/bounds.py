@@ -173,11 +173,10 @@ class Bounds:
 
     def _burst(self) -> None:
         """Forty new properties need the time of their calls, and no order waits for them."""
-        path = self.people.folder / "burst.csv"
         lines = [f"B-{n},burst {n}" for n in range(40)]
-        path.write_text("\n".join(["objectReferenceId,title", *lines]) + "\n")
+        feed = self.people.write("burst.csv", ["objectReferenceId,title", *lines])
         self.platform.manner = Manner(seconds=_half_a_second)
-        if not is_done(self.wires.job("command", "import_properties", "main", str(path))):
+        if not is_done(self.wires.job("command", "import_properties", "main", feed)):
             self.judge.wrong.append("a feed of forty could not be imported")
             return
         self.people.place("bound burst")

@@ -23,10 +23,9 @@ from sandbox.app import Sandbox
 
 Document = dict[str, Any]
 LIMIT = 8  # calls at a time, as the workspace has it
-# The fields that people change: ours alone, theirs alone, both; a list, which both also empty; and
-# what a feed brings.
+# The fields that people change: ours alone, theirs alone, both; and a list, which we also empty.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
-LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
+LIST = "virtualTourLinks"
 # Who owns a field, by a rule of the workspace.
 RULES = {
     "displayReferenceId": "NEVER",
@@ -282,7 +281,7 @@ class Judge:
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.ask(f"{query} where due_at is null"):
             there, ours = self._there(reference), json.loads(desired)
-            for path in (OURS_ALONE, BOTH, LIST, IMPORTED):
+            for path in (OURS_ALONE, BOTH, LIST):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
                 is_told = any(path in paths for paths in json.loads(problem).values())

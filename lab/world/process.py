@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
@@ -169,6 +170,7 @@ def prepare() -> None:
 
 def run(kind: str, channel: Connection, name: str, seed: int, now: float, path: str) -> None:
     """Be a process of this kind until it is killed."""
+    os.chdir(Path(path).parent)  # its name is another one in each play, so no story may know it
     runtime.become(runtime.Process(channel, name, seed, now))
     from crm_sync.platform import transport
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.mutants.places import Lost, find
-from lab.mutants.table import MUTANTS, TEXT
+from lab.mutants.table import CLAIMED, MUTANTS, TEXT
 
 ROOT = Path(__file__).resolve().parents[2]
 RUFF = Path(sys.executable).with_name("ruff")
@@ -66,3 +66,7 @@ def test_a_place_that_stands_twice_is_told(module):
 def test_a_text_is_found_as_it_stands(module):
     place = find(module, "app/push.py", TEXT, "at=None")
     assert "write(row, at=0)" in place.changed("at=0")
+
+
+def test_the_world_claims_only_bugs_of_the_table():
+    assert {mutant.name for mutant in MUTANTS} >= CLAIMED
