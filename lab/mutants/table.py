@@ -1888,6 +1888,5 @@ CLAIMED = frozenset(
         "secrets are compared as text (S1)",
         "a platform that is down is asked again at once (I11)",
         "several turns try whether a platform is back after a pause (I11)",
-        "what a read teaches is not written before the PATCH (I4)",
     }
 )
