@@ -15,11 +15,9 @@ from django.contrib.auth.models import User  # noqa: E402 - Django is set up onl
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from orders.models import MaterialSet  # noqa: E402
 from properties.domain.editing import create  # noqa: E402
 from tests.crm_sync.admin_pages import make_workspace  # noqa: E402
-from tests.orders.admin_rows import NOW, make_assignment, make_order  # noqa: E402
-from tests.orders.targets.stock import material, store  # noqa: E402
+from tests.orders.targets.stock import delivered, material, store  # noqa: E402
 
 
 def main(properties: int, files: int, size: int) -> None:
@@ -34,16 +32,7 @@ def main(properties: int, files: int, size: int) -> None:
             origin="ADMIN",
             now=timezone.now(),
         )
-        order = make_order(workspace, f"{n}", real_estate_property=home)
-        ready = MaterialSet.objects.create(
-            workspace=workspace,
-            order=order,
-            assignment=make_assignment(order, f"a{n}"),
-            product="GROUND_PHOTO",
-            visual_type="POST",
-            ready_at=NOW,
-            fetched_at=NOW,
-        )
+        ready = delivered(workspace, f"{n}", f"R-{n}", real_estate_property=home)
         for number in range(files):
             body = b"\xff\xd8\xff" + f"{n}-{number}".encode() * size
             store(material(ready, f"{n}-{number}"), body[:size], want=False)

@@ -27,9 +27,11 @@ def make_target(workspace: Workspace, kind: str, address: str, **columns: Any) -
     )
 
 
-def delivered(workspace: Workspace, order: str = "5000", reference: str = "R-1") -> MaterialSet:
-    """Make an order with a set of delivered photos."""
-    row = make_order(workspace, order, object_reference_id=reference)
+def delivered(
+    workspace: Workspace, order: str = "5000", reference: str = "R-1", **columns: Any
+) -> MaterialSet:
+    """Make an order, with these columns, and a set of its delivered photos."""
+    row = make_order(workspace, order, object_reference_id=reference, **columns)
     return MaterialSet.objects.create(
         workspace=workspace,
         order=row,
