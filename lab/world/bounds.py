@@ -4,11 +4,11 @@ A promise about time cannot be judged amid faults: whoever waits may wait for wh
 the end of a lease. So all is settled first; then one thing happens, and a clock runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import inf
 
-from lab.world.judge import BOTH, LIMIT, Call, Judge
+from lab.world.judge import BOTH, LIMIT, Judge
 from lab.world.people import REFERENCES, People
 from lab.world.platform import Manner, Platform
 from lab.world.scheduler import CALM, Scheduler
@@ -45,7 +45,7 @@ class Bounds:
 
     # --- the clock ---
     def _within(
-        self, seconds: float, what: str, is_done: Callable[[], bool], look: float = LOOK
+        self, seconds: float, what: str, is_there: Callable[[], bool], look: float = LOOK
     ) -> None:
         """Let the world go on until it is done; if that takes longer, a promise is broken."""
         began, looked = self.world.now, [0.0]
@@ -54,30 +54,28 @@ class Bounds:
             if self.world.now - looked[0] < look:
                 return False
             looked[0] = self.world.now
-            return is_done()
+            return is_there()
 
         self.world.run(began + seconds, is_over)
         took = self.world.now - began
         self.world.tell(f"{what}: {took:.1f} s")
-        if not is_done():
+        if not is_there():
             self.judge.wrong.append(f"{what}: not within {seconds:g} s")
 
     def _is_settled(self) -> bool:
         return not self.judge.unsettled()
 
-    def _edit_all(self) -> Callable[[], bool]:
-        """Change a field of every property; return what asks whether the platform has them all."""
+    def _edit_all(self, but: Collection[str] = ()) -> Callable[[], bool]:
+        """Change a field of every property; return what asks whether all `but` some are there."""
         name = f"bound {self.people.edits}"
         new = {
             one: self.people.change(f"{name} {one}", one, BOTH)
             for one in REFERENCES
             if one in self.judge.made
         }
-        return lambda: self._has(new)
-
-    def _has(self, new: dict[str, str]) -> bool:
-        found = self.platform.box.workspace.properties.by_reference
-        return all((found(one) or {}).get(BOTH) == value for one, value in new.items())
+        wanted = {one: value for one, value in new.items() if one not in but}
+        there = self.judge.there
+        return lambda: all(there(one).get(BOTH) == value for one, value in wanted.items())
 
     def _events_are_applied(self) -> bool:
         query = "select count(*) from crm_sync_receivedevent where due_at is not null"
@@ -151,14 +149,7 @@ class Bounds:
         """Two calls that hang keep nobody else waiting."""
         hang = REFERENCES[:2]
         self.platform.manner = Manner(seconds=lambda call: inf if call.reference in hang else 0.05)
-        before = {one: self.judge.before_of(one).get(BOTH) for one in REFERENCES}
-        self._edit_all()
-        others = [one for one in REFERENCES if one in self.judge.made and one not in hang]
-
-        def are_there() -> bool:
-            return all(self.judge.before_of(one).get(BOTH) != before[one] for one in others)
-
-        self._within(6.0, "edits are there beside two that hang", are_there)
+        self._within(6.0, "edits are there beside two that hang", self._edit_all(but=hang))
 
     def _fewer_calls(self) -> None:
         """A limit that was lowered holds for all calls that leave from then on (A8)."""
@@ -175,7 +166,7 @@ class Bounds:
         """Forty new properties need the time of their calls, and no order waits for them."""
         lines = [f"B-{n},burst {n}" for n in range(40)]
         feed = self.people.write("burst.csv", ["objectReferenceId,title", *lines])
-        self.platform.manner = Manner(seconds=_half_a_second)
+        self.platform.manner = Manner(seconds=lambda _: 0.5)
         if not is_done(self.wires.job("command", "import_properties", "main", feed)):
             self.judge.wrong.append("a feed of forty could not be imported")
             return
@@ -191,10 +182,6 @@ class Bounds:
     def _are_forty(self) -> bool:
         there = self.platform.box.workspace.properties.values()
         return sum(str(one.get("objectReferenceId")).startswith("B-") for one in there) == 40
-
-
-def _half_a_second(_: Call) -> float:
-    return 0.5
 
 
 BOUNDS: tuple[Callable[[Bounds], None], ...] = (

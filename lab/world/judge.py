@@ -98,7 +98,7 @@ class Judge:
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
         self.limit = LIMIT
-        self.door_closed_at: int | None = None  # the step at which no callback may come any more
+        self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
 
     @property
@@ -132,7 +132,7 @@ class Judge:
 
     def acknowledged(self, event: Document, began: int) -> None:
         """An event that was answered with 2xx is stored (I15), and was allowed to come (S6)."""
-        if self.door_closed_at is not None and began > self.door_closed_at:
+        if self.excluded_at is not None and began > self.excluded_at:
             self.wrong.append("a callback was taken from an address that is not allowed (S6)")
         body = json.dumps(event, sort_keys=True)
         rows = self.ask("select body from crm_sync_receivedevent order by id desc limit 50")
@@ -189,12 +189,6 @@ class Judge:
     def hears(self, thread: Thread) -> None:
         self.under_way.pop(thread, None)
 
-    def before_of(self, reference: str) -> Document:
-        return self._there(reference)
-
-    def before(self, call: Call) -> Document:
-        return self._there(call.reference)
-
     def served(self, call: Call, before: Document, status: int) -> None:
         """Judge the effect that a call had on the platform."""
         if call.method == "GET":
@@ -203,7 +197,7 @@ class Judge:
             return
         if "/real-estate-properties" not in call.path or status >= 300:
             return
-        after = self._there(call.reference)
+        after = self.there(call.reference)
         found = [
             one
             for one in self.box.workspace.properties.values()
@@ -248,7 +242,8 @@ class Judge:
                 f" {call.body[path]!r}, and nothing here tells of it (I4)"
             )
 
-    def _there(self, reference: str) -> Document:
+    def there(self, reference: str) -> Document:
+        """Return what the platform has of a property; {} if it has none."""
         return dict(self.box.workspace.properties.by_reference(reference) or {})
 
     def holds(self, is_held: bool) -> None:
@@ -280,7 +275,7 @@ class Judge:
         """I3: the platform holds no value of ours that we do not want, in a row that is done."""
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.ask(f"{query} where due_at is null"):
-            there, ours = self._there(reference), json.loads(desired)
+            there, ours = self.there(reference), json.loads(desired)
             for path in (OURS_ALONE, BOTH, LIST):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
@@ -348,7 +343,7 @@ class Judge:
         for (reference, path), edits in self.ours.items():
             self._no_edit_is_lost(reference, path, edits)
         for (reference, path), word in self.words.items():
-            if path in NOT_SENT and self._there(reference).get(path) != word.value:
+            if path in NOT_SENT and self.there(reference).get(path) != word.value:
                 self.wrong.append(f"{reference}.{path}: {word.value} of the platform is gone (I2)")
         self._orders_are_there_once()
         self._each_state_is_reported()
@@ -370,7 +365,7 @@ class Judge:
             if edit.is_stored is not False
             and not any(edit.answered and later.began > edit.answered for later in stored)
         ]
-        there = self._there(reference).get(path)
+        there = self.there(reference).get(path)
         if path == NEVER:
             row = "select desired from properties_property where object_reference_id = ?"
             ((desired,),) = self.ask(row, (reference,)) or (("{}",),)

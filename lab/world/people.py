@@ -29,7 +29,7 @@ class People:
         self.world, self.judge, self.wires, self.platform = world, judge, wires, platform
         self.folder = folder
         self.edits = 0
-        self._holds = self._door_is_closed = False
+        self._holds = self._are_excluded = False
 
     def plan(self, name: str, begin: float, end: float) -> None:
         """Let one of them do something at some moment in between."""
@@ -164,30 +164,30 @@ class People:
 
         self.wires.give(("command", *HOLD), held)
 
-    def close_door(self, name: str) -> None:
+    def exclude_callers(self, name: str) -> None:
         """An operator lets callbacks come from one address alone, and takes that back (S6)."""
-        if self._door_is_closed:
+        if self._are_excluded:
             return
-        self._door_is_closed = True
+        self._are_excluded = True
         seconds = 1 + 10 * self.world.share(f"{name} seconds")
 
         def closed(result: Any) -> None:
             if is_done(result):
-                self.judge.door_closed_at = self.world.steps
+                self.judge.excluded_at = self.world.steps
                 self.world.tell(f"{name}: no callback may come for {seconds:.1f} s")
             self.world.at(self.world.now + seconds, open_again)
 
         def open_again() -> None:
-            self.judge.door_closed_at = None
-            self.wires.give(("let in", ""), opened)
+            self.judge.excluded_at = None
+            self.wires.give(("take callers", ""), opened)
 
         def opened(result: Any) -> None:
             if not is_done(result):
                 self.world.at(self.world.now + 3, open_again)
             else:
-                self._door_is_closed = False
+                self._are_excluded = False
 
-        self.wires.give(("let in", NOBODY), closed)
+        self.wires.give(("take callers", NOBODY), closed)
 
     def lock(self, name: str) -> None:
         """Something else writes to the database for longer than a statement waits (I15, I25)."""
@@ -221,5 +221,5 @@ ACTS = (
     *(People.they_edit,) * 4,
     *(People.place,) * 2,
     *(People.go_on,) * 4,
-    *(People.hold, People.close_door, People.lock, People.forge),
+    *(People.hold, People.exclude_callers, People.lock, People.forge),
 )

@@ -118,7 +118,7 @@ class Platform:
             delay = self.manner.seconds(call)
 
         def serve() -> None:
-            before = self.judge.before(call)
+            before = self.judge.there(call.reference)
             hidden = self._hide_twins(call)
             answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)

@@ -270,7 +270,7 @@ def _read_all() -> Any:
     return ("ended", due_now(Property.objects.all(), now=timezone.now()))
 
 
-def _let_in(network: str) -> Any:
+def _take_callers(network: str) -> Any:
     """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
     from crm_sync.models import Workspace
 
@@ -303,7 +303,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "request": _request,
     "command": _command,
     "read all": _read_all,
-    "let in": _let_in,
+    "take callers": _take_callers,
     "allow": _allow,
     "lock": _lock,
 }
