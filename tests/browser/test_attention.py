@@ -46,7 +46,7 @@ def test_an_agent_decides_member_by_member_and_sees_the_result_first(
     window = visit()
     page = window.log_in()
     page.goto(reverse("admin:properties_conflict_decide", args=[row.pk]))
-    page.get_by_role("radiogroup", name="Rent: Gross").get_by_text("2400").click()
+    page.get_by_role("radiogroup", name="Rent: Gross").get_by_text("2,400").click()
     page.wait_for_selector("text=Stays open: 1 of 2 not chosen yet")
     page.get_by_role("radiogroup", name="Rent: Additional costs").get_by_text("99").click()
     page.wait_for_selector("text=Taken over here and sent to the platform")

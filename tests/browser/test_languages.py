@@ -19,6 +19,7 @@ OTHERS = ("crm_sync.clear_deliveries", "crm_sync.tick", "crm_sync.work", "md5")
 OTHERS += ("property.in_sync", "property.refused", "property.conflict")
 OTHERS += ("alarm.workspace_paused", "alarm.source_away", "alarm.receiver_failing")
 OTHERS += ("alarm.no_worker", "order.status_changed", "material.ready", "The slot is taken.")
+OTHERS += ("manage.py run worker", "manage.py run beat")  # what an operator types
 # Kinds of targets, and what stands in a pattern of names.
 OTHERS += ("SFTP", "FTPS", "WebDAV", "{order}", "{product}", "{quality}", "{name}", "{nn}")
 OTHERS += ("Remove all items", "Every minute", "Agent", f"{'a' * 59}…")

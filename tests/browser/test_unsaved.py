@@ -52,7 +52,7 @@ def test_set_asks_about_what_was_entered_and_not_about_a_search(window, stock):
 def test_decide_asks_about_what_was_chosen(window, box, stock, drain_all):
     row = disagree(box, drain_all)
     window.page.goto(reverse("admin:properties_conflict_decide", args=[row.pk]))
-    window.page.get_by_role("radiogroup", name="Rent: Gross").get_by_text("2400").click()
+    window.page.get_by_role("radiogroup", name="Rent: Gross").get_by_text("2,400").click()
     window.page.wait_for_selector("text=Stays open: 1 of 2 not chosen yet")
     assert leaves(window) == ["beforeunload"]
 
