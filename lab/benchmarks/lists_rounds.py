@@ -6,9 +6,7 @@ page, as an agent with many orders of her own opens it.
 
 from __future__ import annotations
 
-import json
 import random
-import time
 from datetime import timedelta
 
 import django
@@ -22,6 +20,7 @@ from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
+from lab.benchmarks.visits import visit  # noqa: E402
 from orders.models import (  # noqa: E402
     Assignment,
     Look,
@@ -62,7 +61,7 @@ def main() -> None:
     client = Client(SERVER_NAME="localhost")
     client.force_login(people[0])
     for what, address in PAGES.items():
-        _open(client, what, address)
+        visit(client, what, address, rounds=ROUNDS)
 
 
 def _agent(number: int, workspace: Workspace) -> User:
@@ -169,18 +168,6 @@ def _placement(order: Order, people: list[User]) -> Placement:
         sent_at=order.created_at,
         confirmed_at=order.created_at,
     )
-
-
-def _open(client: Client, what: str, address: str) -> None:
-    client.get(address)
-    took = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        response = client.get(address)
-        took.append((time.perf_counter() - began) * 1000)
-        if response.status_code != 200:
-            raise SystemExit(f"{address}: {response.status_code}")
-    print(json.dumps({"what": what, "milliseconds": took}), flush=True)
 
 
 if __name__ == "__main__":

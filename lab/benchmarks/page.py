@@ -33,9 +33,14 @@ def with_section(page: str, part: str, figures: Sequence[Figure], measured: str)
 
 def machine() -> str:
     """Say when and on what it is measured: the speed of the machine moves every rate."""
-    began, total = time.perf_counter(), 0
-    for n in range(ADDITIONS):
-        total += n
-    took = time.perf_counter() - began
+    took = seconds_of_additions(ADDITIONS)
     speed = f"{ADDITIONS // 1_000_000} million additions in Python in {took:.2f} s"
     return f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {speed}"
+
+
+def seconds_of_additions(count: int) -> float:
+    """Return how long so many additions take: what a rate can be compared with."""
+    began, total = time.perf_counter(), 0
+    for n in range(count):
+        total += n
+    return time.perf_counter() - began

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from statistics import median
 
 from lab.benchmarks.drain import databases, stream
 from lab.benchmarks.figures import Figure
+from lab.benchmarks.page_figures import KILOBYTES, of_page
 
 NAME = "pages"
-MILLISECONDS, KILOBYTES = 200, 250
 
 
 def measure() -> Iterator[Figure]:
@@ -21,6 +20,5 @@ def measure() -> Iterator[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             rounds = stream("lab.benchmarks.pages_rounds", folder=folder, database_url=url)
             for one in rounds:
-                took = median(one["milliseconds"])
-                yield Figure(f"{one['what']}", took, "ms", below=MILLISECONDS)
+                yield of_page(one["what"], one)
                 yield Figure(f"{one['what']}, HTML", one["kilobytes"], "KB", below=KILOBYTES)

@@ -52,7 +52,7 @@ def fill() -> None:
     workspace = Workspace.objects.create(slug="main", base_url="https://platform.test")
     WebhookMonitor.objects.create(workspace=workspace, due_at=now + timedelta(hours=1))
     # The number behind the words of the search makes the last one of each row its own: "house77".
-    named = ("object_reference_id", "platform_id", "search")
+    named = ("object_reference_id", "platform_id", "search", "address_key")
     copies(a_property(workspace, "P-", read_at=now), PROPERTIES - PROBLEMS, *named)
     blocked = {"REFUSED": {"title": "is too long"}}
     copies(a_property(workspace, "Q-", read_at=now, problem=blocked), PROBLEMS, *named)

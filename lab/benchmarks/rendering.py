@@ -8,7 +8,7 @@ from statistics import median
 
 from lab.benchmarks.drain import databases, stream
 from lab.benchmarks.figures import Figure
-from lab.benchmarks.pages import KILOBYTES, MILLISECONDS
+from lab.benchmarks.page_figures import KILOBYTES, LIMIT
 
 NAME = "rendering"
 STATEMENTS = 20
@@ -21,7 +21,7 @@ def measure() -> Iterator[Figure]:
             module = "lab.benchmarks.rendering_rounds"
             for one in stream(module, folder=folder, database_url=url):
                 what, took = f"{database}, {one['what']}", median(one["milliseconds"])
-                yield Figure(what, took, "ms of processor", below=MILLISECONDS)
+                yield Figure(what, took, "ms of processor", below=LIMIT)
                 yield Figure(f"{what}, HTML", one["kilobytes"], "KB", below=KILOBYTES)
                 yield Figure(f"{what}, SQL", one["statements"], "statements", below=STATEMENTS)
                 yield Figure(f"{what}, templates", one["templates"], "rendered")

@@ -7,7 +7,8 @@ from django.db import connection, models
 from crm_sync.models import ReceivedEvent, Workspace
 from properties.models import Property
 
-DOCUMENT = {"title": "House", "propertyType": "HOUSE", "address": {"locality": "Bern"}}
+ADDRESS = {"street": "Lane", "streetNumber": "1", "postalCode": "3000", "locality": "Bern"}
+DOCUMENT = {"title": "House", "propertyType": "HOUSE", "address": ADDRESS}
 COPY = """
 with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < %s)
 insert into {table} ({columns}) select {values} from {table}, numbers where id = %s

@@ -14,7 +14,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from properties.search_text import alternatives, search_text
 
-FEW = 1_000  # rows whose keys a query can name
+FEW = 3_000  # rows whose keys a query can name
 
 Rows = TypeVar("Rows", bound=models.QuerySet[Any])
 

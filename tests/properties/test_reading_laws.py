@@ -113,6 +113,7 @@ def is_plain(text):
 @example(path="areaBwf", text="-5")
 @example(path="areaBwf", text="nan")
 @example(path="areaBwf", text="1e999")
+@example(path="numberOfFloors", text="1e20")
 @example(path="yearBuilt", text="1.985")
 @example(path="areaBwf", text="9" * 70)
 def test_a_number_is_the_same_by_form_table_idx_and_swissrets(path, text):

@@ -205,7 +205,7 @@ class IdxRecordReader:
         if form := _FORMS.get(read):
             return form(text)
         said = number(catalog.FIELDS[path], text)
-        if read is As.COUNT and not isinstance(said, int):
+        if read is As.COUNT and said % 1:
             raise Unreadable("")  # the field list allows half apartments, the catalog does not
         return said if said or read is As.FLOOR else None
 
