@@ -37,7 +37,7 @@ class HeldSlot:
 
 
 _lock = threading.Lock()
-_held: set[HeldSlot] = set()  # of this process
+_held: dict[HeldSlot, None] = {}  # of this process, in the order in which they were taken
 _made: dict[tuple[int, str], int] = {}  # the number of slots, by workspace and kind
 
 
@@ -161,7 +161,7 @@ def _take(
         slot = _take_free(workspace_id, kind, most, limit, queue, now)
     if slot is not None:
         with _lock:
-            _held.add(slot)
+            _held[slot] = None
         keeper.begin()
     return slot
 
@@ -219,7 +219,7 @@ def _make_missing(workspace_id: int, kind: str, limit: int) -> bool:
 def _release(slot: HeldSlot) -> None:
     """Give the slot back if it is still ours."""
     with _lock:
-        _held.discard(slot)
+        _held.pop(slot, None)
     with durability.working():
         commits.update(Slot, RowUpdate(RELEASED, {"id": slot.pk, "lease_token": slot.token}))
 

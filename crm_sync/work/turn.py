@@ -201,20 +201,21 @@ def give_back(claims: Sequence[Claim[Any]]) -> None:
 
 _lock = threading.Lock()
 _stores: dict[tuple[str, int], Store] = {}
-_under_way: set[Claim[Any]] = set()
+_under_way: dict[Claim[Any], None] = {}  # in the order of their beginning, as they are renewed
 
 
 @contextmanager
 def under_way(claims: Sequence[Claim[Any]]) -> Iterator[None]:
     """Renew the leases of these rows in this block, while the process lives."""
     with _lock:
-        _under_way.update(claims)
+        _under_way.update(dict.fromkeys(claims))
     keeper.begin()
     try:
         yield
     finally:
         with _lock:
-            _under_way.difference_update(claims)
+            for claim in claims:
+                _under_way.pop(claim, None)
 
 
 def renew(now: datetime) -> bool:

@@ -23,9 +23,10 @@ from sandbox.app import Sandbox
 
 Document = dict[str, Any]
 LIMIT = 8  # calls at a time, as the workspace has it
-# The fields that people change: ours alone, theirs alone, both; and a list, which we also empty.
+# The fields that people change: ours alone, theirs alone, both; a list, which both also empty; and
+# what a feed brings.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
-LIST = "virtualTourLinks"
+LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
 # Who owns a field, by a rule of the workspace.
 RULES = {
     "displayReferenceId": "NEVER",
@@ -276,7 +277,7 @@ class Judge:
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.ask(f"{query} where due_at is null"):
             there, ours = self.there(reference), json.loads(desired)
-            for path in (OURS_ALONE, BOTH, LIST):
+            for path in (OURS_ALONE, BOTH, LIST, IMPORTED):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
                 is_told = any(path in paths for paths in json.loads(problem).values())

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lab.world import runtime
-from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, Judge
+from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES, Judge
 from lab.world.platform import Platform
 from lab.world.scheduler import Scheduler
 from lab.world.wires import Wires, is_done
@@ -102,6 +102,28 @@ class People:
         at = runtime.EPOCH.timestamp() + self.world.now
         os.utime(path, (at, at))
         return name
+
+    def load(self, name: str) -> None:
+        """A feed brings one field of all properties that are there."""
+        self.edits += 1
+        value = 1_000 + self.edits
+        references = [one for one in REFERENCES if one in self.judge.made]
+        if not references:
+            return
+        lines = [f"objectReferenceId,{IMPORTED}", *(f"{one},{value}" for one in references)]
+        feed = self.write(f"{name}.csv", lines)
+        for reference in references:
+            self.judge.we_begin(reference, IMPORTED, value)
+
+        def done(result: Any) -> None:
+            self.world.tell(f"{name}: a feed brings {IMPORTED} {value}: {result and result[:2]}")
+            if result and result[0] == "failed":
+                self.judge.wrong.append(f"an import failed: {result[1][-300:]}")
+            for reference in references:  # without a good end each may be stored or not
+                status = 200 if is_done(result) else None
+                self.judge.we_edited(reference, IMPORTED, value, status)
+
+        self.wires.give(("command", "import_properties", "main", feed), done)
 
     # --- orders ---
     def place(self, name: str) -> None:
@@ -221,5 +243,5 @@ ACTS = (
     *(People.they_edit,) * 4,
     *(People.place,) * 2,
     *(People.go_on,) * 4,
-    *(People.hold, People.exclude_callers, People.lock, People.forge),
+    *(People.load, People.hold, People.exclude_callers, People.lock, People.forge),
 )
