@@ -4,13 +4,16 @@ They are made of the wire names; `locale/` translates them, each kind in a conte
 """
 
 import re
+from functools import lru_cache
 
-from django.utils.translation import pgettext
+from django.utils.translation import get_language, pgettext
 
 from crm_sync.sentence import Sentence, name_in_context, sentence
 from crm_sync.text import capitalized
 from properties.catalog.lookup import find
 
+# A form says 600 names and values, most of them in each request, so they are kept by language.
+NAMES = 8_192
 # The contexts of the catalogues in `locale/`.
 FIELD, VALUE, GROUP = "field", "value of a field", "group of fields"
 
@@ -167,6 +170,11 @@ def label(path: str) -> str:
     The four merged objects are left out ("Rent · gross"), since their group names them; the item
     of a list gets its number ("Texts 1 · title"). Works for unknown paths as well.
     """
+    return _label(path, get_language())
+
+
+@lru_cache(NAMES)
+def _label(path: str, _language: str | None) -> str:
     return capitalized(" · ".join(_words(segment) for segment in _segments(path)))
 
 
@@ -230,6 +238,11 @@ def english(name: str) -> str:
 
 def choice_name(value: str) -> str:
     """Return an enum value in words."""
+    return _choice_name(value, get_language())
+
+
+@lru_cache(NAMES)
+def _choice_name(value: str, _language: str | None) -> str:
     return pgettext(VALUE, english_value(value))
 
 

@@ -62,7 +62,7 @@ def test_a_planted_bug_is_seen_and_told_in_a_story_that_was_made_shorter(tmp_pat
     words = ("--seeds", "1", "--first", "44", "--json")
     code, whole = played(*words, "--shorten", "0", tree=tree)
     assert code == 1
-    code, told = played(*words, "--shorten", "90", tree=tree)
+    code, told = played(*words, "--shorten", "45", tree=tree)
     assert code == 1
     found, short = json.loads(whole), json.loads(told)
     assert short["wrong"][0].endswith("and nothing here tells of it (I4)")

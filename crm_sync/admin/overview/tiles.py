@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, time
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
 from crm_sync.admin.workspace.gaps import unread
 from crm_sync.admin.workspace.tabs import address_of
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
-from crm_sync.inbox.stats import received_since
+from crm_sync.inbox.stats import in_states, received_since
 from crm_sync.installed import command
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.models.received_event import ReceivedEventState
@@ -33,11 +33,11 @@ def _received_events(person: Person) -> list[Tile]:
     today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
     rows = within(person, ReceivedEvent.objects.all())
     received = received_since(rows, today)
+    counts = in_states(rows, State.EARLY, State.QUARANTINED, State.FAILED)
 
     def in_state(state: ReceivedEventState, hint: str) -> Tile:
-        count = rows.filter(state=state).count()
         address = f"{listed}?state__exact={state}"
-        return Tile(str(state.label), count, TONES[state], address, hint)
+        return Tile(str(state.label), counts[state], TONES[state], address, hint)
 
     ahead_of = _("of the platform's clock: each is applied when its time comes")
     early = in_state(State.EARLY, ahead_of)
@@ -54,8 +54,8 @@ def _webhooks(person: Person) -> list[Tile]:
     mine = within(person, Workspace.objects.all(), "pk")
     watched = within(person, WebhookMonitor.objects.all())
     refused = mine.aggregate(total=Sum("refused_callbacks"))["total"] or 0
-    failed = watched.aggregate(total=Sum("failed"))["total"] or 0
-    changed = watched.exclude(drift_since=None).count()
+    found = watched.aggregate(failed=Sum("failed"), changed=Count("drift_since"))
+    failed, changed = found["failed"] or 0, found["changed"]
     gaps = within(person, Gap.objects.filter(acknowledged_at=None)).count()
     return [
         Tile(

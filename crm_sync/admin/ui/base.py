@@ -6,6 +6,9 @@ unfold has no types, so the type checker sees Django's own classes, which unfold
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.utils.html import format_html
+
 from crm_sync.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -78,6 +81,15 @@ if not TYPE_CHECKING:
             if lookup.partition("__")[0] in columns and TOO_LONG.search(str(value)):
                 return False  # our own filters parse their parameters themselves
             return super().lookup_allowed(lookup, value, request)
+
+        @display(description=unfold.ModelAdmin.action_checkbox.short_description)
+        def action_checkbox(self, row: Any) -> str:
+            """Return the box that chooses a row: unfold's, without a template for each row."""
+            box = unfold.checkbox.attrs
+            return format_html(
+                '<input type="checkbox" name="{}" value="{}" class="{}" aria-label="{}">',
+                *(ACTION_CHECKBOX_NAME, row.pk, box["class"], box["aria-label"]),
+            )
 
         def history_view(self, request: Any, object_id: str, extra_context: Any = None) -> Any:
             """Show our notes in the language of the reader; Django translates its own."""

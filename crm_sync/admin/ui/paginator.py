@@ -68,6 +68,17 @@ class RowsOnce(ChangeList):
 
     paginator: ListPaginator
 
+    def get_query_string(self, new_params: Any = None, remove: Any = None) -> str:
+        """Return the parameters with others; unfold asks for each header in each row."""
+        asked = repr((new_params, remove))
+        if asked not in self._query_strings:
+            self._query_strings[asked] = super().get_query_string(new_params, remove)
+        return self._query_strings[asked]
+
+    @cached_property
+    def _query_strings(self) -> dict[str, str]:
+        return {}
+
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
         """Return the parameters that filter: not the view, which chooses columns."""
         found: dict[str, Any] = super().get_filters_params(params)
