@@ -49,8 +49,8 @@ def on_starting(_: Any) -> None:
 def post_worker_init(_: Any) -> None:
     """Record traces in each worker, not in the main process, which only starts them.
 
-    What is loaded by now lives as long as the worker, so the collector leaves it out: a page takes
-    about a tenth less of the processor.
+    What is loaded by now lives as long as the worker, so the garbage collector need not walk it in
+    the middle of a page.
     """
     recording.begin()
     gc.collect()

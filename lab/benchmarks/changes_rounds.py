@@ -1,7 +1,7 @@
 """The pages of `changes` as JSON: python -m lab.benchmarks.changes_rounds
 
-A line `{"what": text, "milliseconds": [of each request]}` for each page over the history of all
-properties, as an agent opens it: 100,000 properties with ten changes each.
+A line of `visits.visit` for each page over the history of all properties, as an agent
+opens it: 100,000 properties with ten changes each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pages of `finding` as JSON: python -m lab.benchmarks.finding_rounds
 
-A line `{"what": text, "milliseconds": [of each request]}` for each search and each filter of the
-list: the whole answer, as an agent gets it. A quarter of the properties belongs to another
+A line of `visits.visit` for each search and each filter of the list: the whole answer, as an agent
+gets it. A quarter of the properties belongs to another
 workspace. Every second one has an order: 6 % of these are open, the others have three photos.
 """
 

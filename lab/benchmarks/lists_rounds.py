@@ -1,7 +1,7 @@
 """The pages of `lists` as JSON: python -m lab.benchmarks.lists_rounds
 
-A line `{"what": text, "milliseconds": [of each request]}` for each list: the whole
-page, as an agent with many orders of her own opens it.
+A line of `visits.visit` for each list: the whole page, as an agent with many orders of their own
+opens it.
 """
 
 from __future__ import annotations

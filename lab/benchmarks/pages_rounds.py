@@ -1,6 +1,6 @@
 """The pages of `pages` as JSON: python -m lab.benchmarks.pages_rounds
 
-A line `{"what": text, "milliseconds": [of each request], "kilobytes": of HTML}` for each page.
+A line of `visits.visit` for each page.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ Clock = Callable[[], float]  # seconds
 def visit(client: Client, what: str, address: str, *, rounds: int) -> None:
     """Open a page some times, after a first time that does not count, and print what it took.
 
-    The line has the time of a million additions, too: how fast the machine was just then.
+    The line is `{"what": text, "milliseconds": [of each request], "kilobytes": of HTML,
+    "additions": milliseconds of a million}`; additions tell how fast the machine was just then.
     """
     took, size = times(client, address, rounds=rounds)
     bare = median(seconds_of_additions(MILLION) * 1000 for _ in range(rounds))

@@ -23,7 +23,7 @@ from sandbox.app import Sandbox
 
 Document = dict[str, Any]
 LIMIT = 8  # calls at a time, as the workspace has it
-# The fields that people change: ours alone, theirs alone, both; a list, which both also empty; and
+# The fields that people change: ours alone, theirs alone, both; a list, which we also empty; and
 # what a feed brings.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
 LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
