@@ -12,6 +12,7 @@ FIELDS: dict[str, Field] = {row.path: row for row in ROWS}
 TOP_LEVEL: dict[str, Field] = {row.path: row for row in ROWS if row.is_top_level}
 READ_ONLY: frozenset[str] = frozenset(row.path for row in TOP_LEVEL.values() if row.read_only)
 GROUPS: dict[str, list[Field]] = {}
+_ORDER = {path: place for place, path in enumerate(FIELDS)}
 _CHILDREN: dict[str, list[Field]] = {}
 _MEMBERS: dict[str, dict[str, Field]] = {}
 for _row in ROWS:
@@ -56,6 +57,15 @@ def find(path: str) -> Field | None:
     if field is not None:
         return field
     return _find_inside(path) if len(path) < _SHORT else _find_inside.__wrapped__(path)
+
+
+def order_of(path: str) -> int:
+    """Return the place of a field in the catalog; the whole property is first, unknown ones last.
+
+    The items of a list have the place of the list.
+    """
+    found = find(path)
+    return _ORDER[found.path] if found else len(_ORDER) if path else -1
 
 
 @lru_cache(maxsize=4096)  # every record of a stock has the same few

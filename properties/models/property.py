@@ -17,6 +17,7 @@ from crm_sync.models.problem import ProblemField
 from crm_sync.platform.errors import Problem
 from crm_sync.sentence import sentence
 from properties.catalog.enums import OFFER_TYPES
+from properties.catalog.lookup import order_of
 from properties.models.documents import NumberAt, are_objects
 from properties.models.match_columns import COLUMNS, MatchField, keys_of
 from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
@@ -341,12 +342,13 @@ class Property(DueModel):
 
     @property
     def problems(self) -> list[tuple[str, str, Problem]]:
-        """Kind, leaf and message of each problem; the leaf "" is the whole property."""
-        return [
-            (kind, path, Problem.of(stored))
-            for kind, fields in self.problem.items()
-            for path, stored in fields.items()
-        ]
+        """Kind, leaf and message of each problem; the leaf "" is the whole property.
+
+        They stand in the order of the catalog, the whole property first: PostgreSQL stores none.
+        """
+        found = [(kind, path) for kind, fields in self.problem.items() for path in fields]
+        found.sort(key=lambda one: (order_of(one[1]), one))
+        return [(kind, path, Problem.of(self.problem[kind][path])) for kind, path in found]
 
     def problems_at(self, path: str) -> list[Problem]:
         """Return the messages at one leaf ("" for the whole property)."""
