@@ -4,9 +4,11 @@ A promise about time cannot be judged amid faults: whoever waits may wait for wh
 the end of a lease. So all is settled first; then one thing happens, and a clock runs.
 """
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 from lab.world.judge import BOTH, LIMIT, Judge
 from lab.world.people import REFERENCES, People
@@ -14,6 +16,7 @@ from lab.world.platform import Manner, Platform
 from lab.world.scheduler import CALM, Scheduler
 from lab.world.wires import Wires, is_done
 
+CALL_DEADLINE = 20.0  # seconds, as in the settings of the world
 SHARE = 0.3  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
@@ -37,7 +40,12 @@ class Bounds:
             name = one.__name__.removeprefix("_")
             if self.world.share(f"bound {name}") < SHARE and not self.judge.wrong:
                 self.world.tell(f"bound: {name}")
+                self.world.doubled.clear()
                 one(self)
+                self.judge.wrong += [
+                    f"{message} was sent while the same one waited"
+                    for message in self.world.doubled
+                ]
                 self.platform.manner = Manner()
                 self.world.temper = CALM
                 what = f"all is settled after {name}"
@@ -146,10 +154,11 @@ class Bounds:
         self._within(SOON, "events are applied after it", self._events_are_applied)
 
     def _hanging_calls(self) -> None:
-        """Two calls that hang keep nobody else waiting."""
-        hang = REFERENCES[:2]
+        """Calls that hang keep nobody else waiting."""
+        chosen = (one for one in REFERENCES if self.world.share(f"bound {one} hangs") < 0.3)
+        hang = [*chosen] or REFERENCES[:1]
         self.platform.manner = Manner(seconds=lambda call: inf if call.reference in hang else 0.05)
-        self._within(6.0, "edits are there beside two that hang", self._edit_all(but=hang))
+        self._within(6.0, "edits are there beside those that hang", self._edit_all(but=hang))
 
     def _fewer_calls(self) -> None:
         """A limit that was lowered holds for all calls that leave from then on (A8)."""
@@ -162,26 +171,135 @@ class Bounds:
         self.wires.job("allow", LIMIT)
         self.judge.limit = LIMIT
 
+    def _slow_calls(self) -> None:
+        """Slots and rows stay taken for as long as a call takes (A8, I6); some slots stay free."""
+        if not is_done(self.wires.job("allow", 5)):
+            return
+        self.platform.manner = Manner(seconds=lambda _: 0.8 * CALL_DEADLINE)
+        self.world.run(self.world.now + 2)
+        self.judge.push_limit = 3  # of five, since two are for other queues
+        self._within(130.0, "edits are there after slow calls", self._edit_all())
+        self.judge.push_limit = None
+        self.platform.manner = Manner()
+        self.wires.job("allow", LIMIT)
+
+    def _slot_of_the_dead(self) -> None:
+        """The slot of a killed worker is free for others soon, its row only after the lease."""
+        if not is_done(self.wires.job("allow", 3)):
+            return
+        self.platform.manner = Manner(seconds=lambda _: 5.0)
+        self.world.run(self.world.now + 2)
+        self.people.change("bound of the dead", REFERENCES[0], BOTH)
+        self.world.run(self.world.now + 2)
+        for slot in WORKERS:
+            self.world.kill(slot)
+        self.world.tell("both workers are killed")
+        self.platform.manner = Manner()
+        self.world.run(self.world.now + 0.5)
+        for slot in WORKERS:
+            self.world.start(slot)
+        value = self.people.change("bound beside the dead", REFERENCES[1], BOTH)
+        self._within(
+            SOON,
+            "an edit is there beside that of a dead worker",
+            lambda: self.judge.there(REFERENCES[1]).get(BOTH) == value,
+        )
+        self.wires.job("allow", LIMIT)
+
+    def _doubles(self) -> None:
+        """What the platform may have is not created; a link makes one of two (I36).
+
+        Edits of both rows come while a person links them, and none is lost.
+        """
+        world, are_two = self.world, self.world.share("bound doubles two") < 0.3
+        theirs = {"is24Id": "77", "title": "theirs T", "author": "theirs T"}
+        for name in ("T-1", "T-2")[: 1 + are_two]:
+            self.platform.make({"objectReferenceId": name, **theirs})
+        pulled = self.wires.job("command", "pull_properties", "main")
+        self._write("PUT", "R-T", {"title": "ours T", "is24Id": "77", BOTH: "ours T"})
+        world.run(world.now + 6)
+        if not is_done(pulled) or self.judge.there("R-T"):
+            self.judge.wrong.append("what the platform may have was created (I36)")
+            return
+        world.temper = replace(CALM, switch=0.4)
+        late = self._write("PATCH", "T-1", {"buildingZones": "late", "yearBuilt": 1977})
+        last = self._write("PATCH", "R-T", {"houseReferenceId": "last"})
+        rule = world.choose("bound doubles rule", ("ours", "platform"))
+        words = ("match_properties", "main", "--by", "is24", "--where-both", rule)
+        matched = self.wires.job("command", *words)
+        if are_two:
+            if matched[:2] != ("ended", 3) or self.judge.there("R-T"):
+                self.judge.wrong.append(f"a key that the platform has twice is a pair: {matched}")
+            self.wires.job("set apart", "R-T")
+        elif not is_done(matched):  # a worker had one of both
+            world.run(world.now + 5)
+            self.wires.job("command", *words)
+        self._within(SOON, "what was matched is there", lambda: bool(self.judge.there("R-T")))
+        world.run(world.now + 10)
+        there = self.judge.there("R-T")
+        wanted = {} if not last else {"houseReferenceId": "last"}
+        if late and not are_two:
+            wanted |= {"yearBuilt": 1977}
+        if are_two or rule == "ours":
+            wanted |= {"title": "ours T"}
+        lost = {path: there.get(path) for path, one in wanted.items() if there.get(path) != one}
+        if lost:
+            self.judge.wrong.append(f"edits of {wanted} were lost by a link: {lost} (I1, I36)")
+        count = sum(one.get("is24Id") == "77" for one in self._there())
+        if count != (3 if are_two else 1):
+            self.judge.wrong.append(f"the platform has {count} properties with one key (I36)")
+        traces = (
+            "select 1 from properties_conflict where path = 'title' and theirs = ? union all"
+            " select 1 from properties_change where path = 'title' and (old = ? or new = ?)"
+        )
+        if not are_two and not self.judge.ask(traces, (json.dumps("theirs T"),) * 3):
+            self.judge.wrong.append("a link overwrote a title, and nothing tells of it (I4, I36)")
+        self._write("PUT", "R-U", {"title": "ours U", "is24Id": "77"})
+        if are_two:
+            self.wires.job("set apart", "R-U")
+        self._within(SOON, "one more with that key is there", lambda: bool(self.judge.there("R-U")))
+
+    def _write(self, method: str, reference: str, body: dict[str, Any]) -> bool:
+        """Write by the API; return whether it was stored."""
+        answers: list[int | None] = []
+        self.wires.ask(
+            method, f"/properties/{reference}", body, lambda status, _: answers.append(status)
+        )
+        self.world.run(self.world.now + 5, lambda: bool(answers))
+        return answers[:1] in ([200], [201])
+
+    def _there(self) -> list[dict[str, Any]]:
+        return [*self.platform.box.workspace.properties.values()]
+
     def _burst(self) -> None:
         """Forty new properties need the time of their calls, and no order waits for them."""
         lines = [f"B-{n},burst {n}" for n in range(40)]
         feed = self.people.write("burst.csv", ["objectReferenceId,title", *lines])
-        self.platform.manner = Manner(seconds=lambda _: 0.5)
+        self.platform.manner = Manner(seconds=lambda _: 0.8)
         if not is_done(self.wires.job("command", "import_properties", "main", feed)):
             self.judge.wrong.append("a feed of forty could not be imported")
             return
         self.people.place("bound burst")
+        value = self.people.change("bound urgent", REFERENCES[0], BOTH)
+        self.world.run(self.world.now + 0.5)
+        self.wires.give(("push now", REFERENCES[0]), lambda _: None)
         orders = len(self.platform.box.workspace.orders)
         self._within(
-            6.0,
+            SOON,
             "an order is there beside forty new properties",
             lambda: len(self.platform.box.workspace.orders) > orders,
         )
-        self._within(25.0, "forty new properties are there", self._are_forty)
+        self._within(
+            6.0,
+            "what a person pushes now is there beside forty new properties",
+            lambda: self.judge.there(REFERENCES[0]).get(BOTH) == value,
+        )
+        self._within(35.0, "forty new properties are there", self._are_forty)
 
     def _are_forty(self) -> bool:
-        there = self.platform.box.workspace.properties.values()
-        return sum(str(one.get("objectReferenceId")).startswith("B-") for one in there) == 40
+        return (
+            sum(str(one.get("objectReferenceId")).startswith("B-") for one in self._there()) == 40
+        )
 
 
 BOUNDS: tuple[Callable[[Bounds], None], ...] = (
@@ -193,5 +311,8 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._frozen_broker,
     Bounds._hanging_calls,
     Bounds._fewer_calls,
+    Bounds._slow_calls,
+    Bounds._slot_of_the_dead,
+    Bounds._doubles,
     Bounds._burst,
 )

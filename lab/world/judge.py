@@ -7,8 +7,6 @@ PATCH.
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -87,6 +85,7 @@ class Judge:
 
     def __init__(self, world: Scheduler, box: Sandbox, database: Path) -> None:
         self.world, self.box, self.database = world, box, database
+        self._connection: sqlite3.Connection | None = None
         self.wrong: list[str] = []
         self.open_ends: list[str] = []
         self.figures: dict[str, float] = {}
@@ -99,6 +98,10 @@ class Judge:
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
         self.limit = LIMIT
+        self.push_limit: int | None = None  # of the calls that change or read a property
+        self.statuses: dict[str, list[str]] = {}  # by order and assignment, those that it has had
+        self.places: dict[str, int] = {}  # how far in them our row of it has come
+        self.lies: set[str] = set()  # orders and assignments of which an event has lied
         self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
 
@@ -186,6 +189,9 @@ class Judge:
         alive = [call for call in self.under_way.values() if self._is_under_way(call)]
         if len(alive) > self.limit:
             self.wrong.append(f"{len(alive)} calls at a time (A8)")
+        pushes = sum(bool(call.reference) for call in alive)
+        if self.push_limit is not None and pushes > self.push_limit:
+            self.wrong.append(f"{pushes} pushes at a time, where {self.push_limit} may be (A8)")
 
     def hears(self, thread: Thread) -> None:
         self.under_way.pop(thread, None)
@@ -257,6 +263,35 @@ class Judge:
             return
         if call.thread.asked_hold > self.held_at:
             self.wrong.append(f"{call.method} {call.path} left after a hold (I34)")
+
+    # --- orders ---
+    def moved(self) -> None:
+        """Take note of the statuses of orders and assignments on the platform."""
+        there = self.box.workspace
+        for key, one in (*there.orders.items(), *there.assignments.items()):
+            statuses = self.statuses.setdefault(key, [])
+            if one["status"] not in statuses[-1:]:
+                statuses.append(one["status"])
+
+    def looks_at_statuses(self) -> None:
+        """I22, I23: no order or assignment goes back to a status that the platform has left.
+
+        Reads and events may come late and in any order. A lie may be told until a read comes.
+        """
+        rows = self.ask(
+            "select platform_id, status from orders_order union all"
+            " select platform_id, status from orders_assignment"
+        )
+        for key, status in rows:
+            statuses = self.statuses.get(key, [])
+            if status not in statuses or key in self.lies:
+                continue
+            place = len(statuses) - 1 - statuses[::-1].index(status)
+            if place < self.places.get(key, 0):
+                self.wrong.append(
+                    f"{key} went back from {statuses[self.places[key]]} to {status} (I22, I23)"
+                )
+            self.places[key] = place
 
     # --- the end ---
     def refused(self) -> list[tuple[str, str]]:
@@ -351,7 +386,12 @@ class Judge:
         if self.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
             self.wrong.append("a callback with a wrong secret is stored (S1)")
         for path, theirs in self.ask("select path, theirs from properties_conflict"):
-            if path not in NOT_SENT and str(theirs).startswith(('"ours', '[{"url": "https://ours')):
+            is_first = RULES.get(path) == "FILL"  # the first value there stays, if it is ours too
+            if (
+                path not in NOT_SENT
+                and not is_first
+                and str(theirs).startswith(('"ours', '[{"url": "https://ours'))
+            ):
                 self.wrong.append(f"{path}: our own {theirs} was taken for theirs (I2)")
 
     def _no_edit_is_lost(self, reference: str, path: str, edits: list[Edit]) -> None:
@@ -376,6 +416,11 @@ class Judge:
         is_ours = (there or None) in [value or None for value in possible]
         if is_ours or theirs or (not there and not stored):
             return
+        if RULES.get(path) == "FILL" and there in [edit.value for edit in edits]:
+            told = "select 1 from properties_conflict where path = ? and theirs = ? and ours = ?"
+            gone = [json.dumps(value) for value in possible]
+            if any(self.ask(told, (path, json.dumps(there), value)) for value in gone):
+                return  # an earlier call filled it late, and the edit is kept as an ended conflict
         self.wrong.append(
             f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
         )
@@ -405,12 +450,8 @@ class Judge:
         self.wrong += [f"{name}: no change tells of {told} (I37)" for name, told in rows]
 
     def ask(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Read the database past Django."""
-        with self._connected() as connection:
-            return connection.execute(query, values).fetchall()
-
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        uri = f"file:{self.database}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
-            yield connection
+        """Read the database past Django, by one connection, since it is read after each commit."""
+        if self._connection is None:
+            uri = f"file:{self.database}?mode=ro"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=5)
+        return self._connection.execute(query, values).fetchall()

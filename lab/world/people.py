@@ -2,8 +2,9 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lab.world import runtime
@@ -19,6 +20,8 @@ FIELDS = (OURS_ALONE, BOTH, BOTH, LIST, LIST, *RULES)
 NOBODY = "10.9.9.9/32"  # from where no callback comes
 WRONG = ("", "wrong", "wröng", "the-secret")
 
+Choice = TypeVar("Choice")
+
 
 class People:
     """Each act has a name, on which all hangs that is decided in it."""
@@ -30,6 +33,13 @@ class People:
         self.folder = folder
         self.edits = 0
         self._holds = self._are_excluded = False
+        # In half of the seeds few kinds of acts meet at few places, and so each other.
+        is_dense = world.share("dense") < 0.5
+        self._places = self._some("places", REFERENCES, 0.25) if is_dense else REFERENCES
+        self._fields = self._some("fields", FIELDS, 0.4) if is_dense else FIELDS
+        self._acts = self._some("acts", ACTS, 0.6) if is_dense else ACTS
+        self._moments = 3 if is_dense else 0  # at which many do something at once
+        self.fewest = 60 if is_dense else 20  # acts
 
     def plan(self, name: str, begin: float, end: float) -> None:
         """Let one of them do something at some moment in between."""
@@ -37,11 +47,24 @@ class People:
         if name in world.off:
             return
         world.taken[name] = None
-        act = world.choose(f"{name} what", ACTS)
-        world.at(begin + (end - begin) * world.share(f"{name} when"), lambda: act(self, name))
+        act = world.choose(f"{name} what", self._acts)
+        moment = begin + (end - begin) * world.share(f"{name} when")
+        if self._moments and world.share(f"{name} together") < 0.7:
+            number = int(self._moments * world.share(f"{name} moment"))
+            moment = begin + (end - begin) * world.share(f"moment {number}")
+            moment += 4 * world.share(f"{name} when") ** 2
+        world.at(moment, lambda: act(self, name))
+
+    def _some(self, name: str, choices: Sequence[Choice], chance: float) -> Sequence[Choice]:
+        """Return about this share of different choices, and at least one."""
+        different = list(dict.fromkeys(choices))
+        kept = [
+            one for one in different if self.world.share(f"{name} {different.index(one)}") < chance
+        ]
+        return [one for one in choices if one in kept] or [self.world.choose(name, different)]
 
     def _where(self, name: str) -> str:
-        return self.world.choose(f"{name} where", REFERENCES)
+        return self.world.choose(f"{name} where", self._places)
 
     # --- edits ---
     def create(self, reference: str) -> None:
@@ -68,7 +91,7 @@ class People:
         """A program changes a field by the API."""
         reference = self._where(name)
         if reference in self.judge.made:
-            self.change(name, reference, self.world.choose(f"{name} field", FIELDS))
+            self.change(name, reference, self.world.choose(f"{name} field", self._fields))
 
     def change(self, name: str, reference: str, path: str) -> Any:
         """Change one field now; return its new value."""
@@ -93,7 +116,7 @@ class People:
 
     def they_edit(self, name: str) -> None:
         """Somebody on the platform changes a field."""
-        self.platform.edit(name, self._where(name))
+        self.platform.edit(name, self._where(name), self._fields)
 
     def write(self, name: str, lines: list[str]) -> str:
         """Write a feed into the folder of the processes, as old as the world; return its name."""
@@ -124,6 +147,16 @@ class People:
                 self.judge.we_edited(reference, IMPORTED, value, status)
 
         self.wires.give(("command", "import_properties", "main", feed), done)
+
+    def pull(self, name: str) -> None:
+        """An operator compares the list of the platform, or all of it."""
+        words = ("--list-only",) if self.world.share(f"{name} list") < 0.5 else ()
+        self.wires.give(("command", "pull_properties", "main", *words), lambda _: None)
+
+    def read_now(self, name: str) -> None:
+        """An agent presses *Push and read now*."""
+        self.world.tell(f"{name}: all properties are read")
+        self.wires.give(("push now",), lambda _: None)
 
     # --- orders ---
     def place(self, name: str) -> None:
@@ -157,6 +190,10 @@ class People:
     def go_on(self, name: str) -> None:
         """The platform's people go on with all orders."""
         self.platform.go_on(name)
+
+    def lie(self, name: str) -> None:
+        """Somebody tells of a status that an order does not have."""
+        self.platform.lie(name)
 
     # --- operators ---
     def hold(self, name: str) -> None:
@@ -243,5 +280,13 @@ ACTS = (
     *(People.they_edit,) * 4,
     *(People.place,) * 2,
     *(People.go_on,) * 4,
-    *(People.load, People.hold, People.exclude_callers, People.lock, People.forge),
+    *(
+        People.pull,
+        People.read_now,
+        People.load,
+        People.hold,
+        People.exclude_callers,
+        People.lock,
+        People.forge,
+    ),
 )

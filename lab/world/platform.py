@@ -2,19 +2,26 @@
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import requests
+
 from lab.world import process
 from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Call, Judge
-from lab.world.scheduler import Scheduler, Thread
+from lab.world.scheduler import Ended, Scheduler, Thread
 from lab.world.wires import Wires
 from sandbox.app import Sandbox
 from sandbox.state import callbacks
 from sandbox.wire import timestamp
+from tests.wsgi import environ_of
 
+ADDRESS, TOKEN = "http://sandbox.test", "test-token"
+QUICK = 0.2  # seconds that an answer takes at most, unless something befalls it
 THEIRS = (THEIRS_ALONE, BOTH, BOTH, LIST, *RULES)  # the fields that their people edit
+STATUS_EVENTS = ("ORDER_STATUS_UPDATED", "ASSIGNMENT_STATUS_UPDATED")
+LIES = ("COMPLETED", "CANCELLED", "IN_PROGRESS")
 
 
 @dataclass
@@ -37,16 +44,18 @@ class Platform:
         self.world, self.box, self.judge, self.wires = world, box, judge, wires
         self.manner = Manner()
         self.calls = self.edits = 0
+        self.slowest = world.choose("slowest answer", (QUICK, QUICK, 3.0))  # seconds
         world.serve = self.serve
 
     # --- its people ---
-    def edit(self, name: str, reference: str) -> None:
-        """Somebody there changes a field of a property that is there."""
+    def edit(self, name: str, reference: str, fields: Sequence[str] = THEIRS) -> None:
+        """Somebody there changes a field of a property that is there, one of these if they can."""
         there = self.box.workspace.properties.by_reference(reference)
         if there is None or reference not in self.judge.made:  # a repeated PUT would clear it
             return
         self.edits += 1
-        path = self.world.choose(f"{name} field", THEIRS)
+        mine = [one for one in THEIRS if one in fields] or THEIRS
+        path = self.world.choose(f"{name} field", mine)
         value: Any = f"theirs {self.edits}"
         if path == THEIRS_ALONE:
             value = self.edits
@@ -55,6 +64,16 @@ class Platform:
         self.box.edit_property(there["id"], {path: value})
         self.judge.they_edited(reference, path, value)
         self.world.tell(f"{name}: they set {path} of {reference} to {value!r}")
+
+    def make(self, document: dict[str, Any]) -> None:
+        """Somebody there makes a property."""
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        url = f"{ADDRESS}/v1/real-estate-properties"
+        request = requests.Request("POST", url, headers, json=document).prepare()
+        status, *_ = process.answer_of(self.box, *process.packed(environ_of(request)))
+        if not status.startswith("201"):
+            raise Ended(f"the platform does not make {document}: {status}")
+        self.call_back()
 
     def go_on(self, name: str) -> None:
         """They go on with all orders."""
@@ -65,6 +84,7 @@ class Platform:
     # --- its callbacks ---
     def call_back(self) -> None:
         """Send each event once (§6.1)."""
+        self.judge.moved()
         while (todo := self.box._take_pending()) is not None:
             webhook, event, _ = todo
             at = timestamp(self.box.now())
@@ -105,6 +125,23 @@ class Platform:
         named = {**record["headers"], **headers}
         self.wires.request(webhook["method"], url, named, callbacks.encode(event), answered)
 
+    def lie(self, name: str) -> None:
+        """Somebody who knows the secret tells of a status that is not true (S10)."""
+        told = [event for event in self.judge.events if event["event"] in STATUS_EVENTS]
+        webhook = self.box.workspace.webhook
+        if not told or not webhook:
+            return
+        true = self.world.choose(f"{name} of", told)
+        key = true.get("assignmentId") or true["orderId"]
+        self.judge.lies.add(key)
+        at = timestamp(self.box.now())
+        event = true | {"occurredAt": at, "newStatus": self.world.choose(name, LIES)}
+        self.world.tell(f"{name}: somebody lies that {key} is {event['newStatus']}")
+        url, headers = callbacks.authenticate(webhook)
+        named = {**callbacks.event_headers(event), **headers}
+        body = callbacks.encode(event)
+        self.wires.request(webhook["method"], url, named, body, lambda *_: None)
+
     # --- our calls ---
     def serve(self, thread: Thread, detail: Any, deadline: float) -> None:
         """Let a call of ours reach the platform, or not, and its answer come back, or not."""
@@ -113,7 +150,7 @@ class Platform:
         name = f"{thread.name} call {thread.points}"
         what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} of {thread.name}"
         call = self.judge.leaves(thread, environ, content)
-        delay = 0.005 + 0.2 * world.share(f"{name} takes") ** 6
+        delay = 0.005 + self.slowest * world.share(f"{name} takes") ** 6
         if self.manner.seconds:
             delay = self.manner.seconds(call)
 

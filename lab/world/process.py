@@ -12,17 +12,18 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
 from django.conf import settings
 from django.db import OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from kombu.transport import TRANSPORT_ALIASES, virtual
 
 from lab.world import runtime
+from lab.world.channel import Channel as Pipe
 from tests.wsgi import WsgiAdapter
 
 BUSY = 20.0  # seconds for which a statement waits for SQLite's one writer, as in the settings
@@ -100,6 +101,17 @@ def watch_connection(connection: Any, **_: Any) -> None:
     connection._commit = commit
 
 
+def leave_open(close: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Let a connection stay open that has no transaction: to open one takes as long as a push."""
+
+    def closed(self: Any) -> None:
+        opened = self.connection
+        if runtime.here is None or opened is None or self.in_atomic_block or opened.in_transaction:
+            close(self)
+
+    return closed
+
+
 def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
     if runtime.here is None or sql.startswith("PRAGMA"):
         return execute(sql, params, many, context)
@@ -154,6 +166,7 @@ def prepare() -> None:
     options = settings.DATABASES["default"].setdefault("OPTIONS", {})
     options |= {"timeout": 0, "factory": WaitingConnection}
     connection_created.connect(watch_connection)
+    BaseDatabaseWrapper.close = leave_open(BaseDatabaseWrapper.close)  # type: ignore[method-assign]
     # Imported now, and not by each process again.
     for name in (
         "config.celery",
@@ -168,7 +181,7 @@ def prepare() -> None:
     get_resolver().url_patterns  # noqa: B018 - loads all views
 
 
-def run(kind: str, channel: Connection, name: str, seed: int, now: float, path: str) -> None:
+def run(kind: str, channel: Pipe, name: str, seed: int, now: float, path: str) -> None:
     """Be a process of this kind until it is killed."""
     os.chdir(Path(path).parent)  # its name is another one in each play, so no story may know it
     runtime.become(runtime.Process(channel, name, seed, now))
@@ -235,7 +248,8 @@ def _task(name: str, args: list[Any]) -> Any:
     from celery import current_app
 
     try:
-        return ("returned", current_app.tasks[name](*args))
+        current_app.tasks[name](*args)
+        return ("returned",)
     finally:
         connection.close()
 
@@ -260,14 +274,26 @@ def _command(*words: str) -> Any:
     return ("ended", 0, out.getvalue())
 
 
-def _read_all() -> Any:
-    """Do what the action *Push and read now* of the list does, for all properties."""
+def _push_now(*references: str) -> Any:
+    """Do what the action *Push and read now* of the list does; for all properties without names."""
     from django.utils import timezone
 
     from properties.domain.editing import due_now
     from properties.models import Property
 
-    return ("ended", due_now(Property.objects.all(), now=timezone.now()))
+    chosen = {"object_reference_id__in": references} if references else {}
+    return ("ended", due_now(Property.objects.filter(**chosen), now=timezone.now()))
+
+
+def _set_apart(reference: str) -> Any:
+    """Say that the platform has no such property, as an agent does on the tab *Match* (I36)."""
+    from django.utils import timezone
+
+    from properties.domain.candidates import apart
+    from properties.models import Property
+
+    keys = Property.objects.filter(object_reference_id=reference).values_list("pk", "workspace")
+    return ("ended", sum(apart(home, [key], now=timezone.now()) for key, home in keys))
 
 
 def _take_callers(network: str) -> Any:
@@ -302,7 +328,8 @@ JOBS: dict[str, Callable[..., Any]] = {
     "task": _task,
     "request": _request,
     "command": _command,
-    "read all": _read_all,
+    "push now": _push_now,
+    "set apart": _set_apart,
     "take callers": _take_callers,
     "allow": _allow,
     "lock": _lock,

@@ -13,11 +13,12 @@ import random
 import threading
 import time
 from datetime import UTC, datetime
-from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
 import time_machine
+
+from lab.world.channel import Channel
 
 real = SimpleNamespace(
     lock=_thread.allocate_lock,
@@ -36,13 +37,13 @@ class Process:
     """The simulated process, as its own threads see it.
 
     Args:
-        connection: to the scheduler, with which one thread speaks at a time.
+        channel: to the scheduler, with which one thread speaks at a time.
         name: a different one for each incarnation.
         seed: of all its randomness.
     """
 
-    def __init__(self, connection: Connection, name: str, seed: int, now: float) -> None:
-        self.connection, self.name, self.now = connection, name, now
+    def __init__(self, channel: Channel, name: str, seed: int, now: float) -> None:
+        self.channel, self.name, self.now = channel, name, now
         self.random = random.Random(f"{seed} {name}")
         self.pid = self.random.randrange(1_000, 4_000_000)
         self._boxes: dict[int, _Box] = {}
@@ -59,12 +60,12 @@ class Process:
             until: when to be ready again at the latest, in seconds of the world.
         """
         tid = self._mine.tid
-        self.connection.send((tid, kind, detail, until))
+        self.channel.send((tid, kind, detail, until))
         return self._wait(tid)
 
     def notify(self, kind: str, detail: Any) -> None:
         """Tell the scheduler something, and go on."""
-        self.connection.send((self._mine.tid, kind, detail, None))
+        self.channel.send((self._mine.tid, kind, detail, None))
 
     def adopt(self) -> None:
         """Make the calling thread the first one of this process, and wait for its turn."""
@@ -82,7 +83,7 @@ class Process:
             try:
                 function(*args)
             finally:
-                self.connection.send((tid, "end", None, None))
+                self.channel.send((tid, "end", None, None))
                 self._hand_over(None)
 
         return int(real.start(run, ()))
@@ -105,7 +106,7 @@ class Process:
 
     def _hand_over(self, tid: int | None) -> bool:
         """Wake the thread that the scheduler names; return whether it is the calling one."""
-        named, now, value = self.connection.recv()
+        named, now, value = self.channel.recv()
         self._set_clock(now)
         box = self._boxes[named]
         box.value = value

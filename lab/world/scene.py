@@ -17,14 +17,13 @@ from lab.world import process, runtime
 from lab.world.bounds import Bounds
 from lab.world.judge import RULES, Judge
 from lab.world.people import REFERENCES, People
-from lab.world.platform import Platform
+from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
 from lab.world.wires import OURS, Wires, is_done
 from sandbox.app import Sandbox
 from sandbox.state.workspace import Workspace as PlatformState
 from tests.wsgi import WsgiAdapter
 
-PLATFORM, TOKEN = "http://sandbox.test", "test-token"
 SLOTS = ("web", "beat", "worker-1", "worker-2")
 PLATFORMS = ("rich", "rich", "brief", "strict")
 AHEAD = (0, 0, 0, -200, 500)  # seconds by which the platform's clock may be ahead of ours
@@ -62,6 +61,7 @@ def make_template(folder: Path) -> Template:
     from crm_sync.models import Workspace
     from crm_sync.platform import transport
     from crm_sync.webhook.configuration import configure
+    from crm_sync.work import turn
     from properties.domain.owner_change import set_owner
     from properties.merge import Owner
     from tests.api import EVERYTHING
@@ -78,13 +78,14 @@ def make_template(folder: Path) -> Template:
     settings.ALLOWED_HOSTS = ["crm.test"]
     with time_machine.travel(runtime.EPOCH - timedelta(hours=1), tick=False):
         box = Sandbox(token=TOKEN, now=lambda: datetime.now(UTC))
-        transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
-        made = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
+        transport.MOUNTS[ADDRESS] = WsgiAdapter(box)
+        made = Workspace.objects.create(slug="main", base_url=ADDRESS, fixed_token=TOKEN)
         configure(made, auth_type="HEADER", now=datetime.now(UTC))
         _, token = tokens.issue(made, name="ERP", scopes=EVERYTHING, now=datetime.now(UTC))
+        turn.waiting(datetime.now(UTC))  # builds SQL once, not anew in each process
         for field, owner in RULES.items():
             set_owner(made.pk, field, Owner[owner], now=datetime.now(UTC))
-        del transport.MOUNTS[PLATFORM]
+        del transport.MOUNTS[ADDRESS]
     connections.close_all()
     return Template(path, json.dumps(box.workspace.to_json()), token)
 
@@ -115,6 +116,7 @@ class Scene:
         self.wires = Wires(self.world, self.judge, template.token)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.people = People(self.world, self.judge, self.wires, self.platform, folder)
+        self.world.after_commit = self.judge.looks_at_statuses
         self._last_look = 0.0
         self._asked: set[int] = set()
 
@@ -129,7 +131,7 @@ class Scene:
             while not is_done(self.wires.job("command", "pull_properties", "main", "--list-only")):
                 self.world.run(self.world.now + 5)
             self._come_to_rest()
-            self.wires.job("read all")  # no event tells of their last edits (L2)
+            self.wires.job("push now")  # no event tells of their last edits (L2)
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began
@@ -164,7 +166,7 @@ class Scene:
         for reference in REFERENCES:
             moment = 4 + 40 * world.share(f"{reference} made")
             world.at(moment, partial(self.people.create, reference))
-        for number in range(20 + int(80 * world.share("acts"))):
+        for number in range(self.people.fewest + int(80 * world.share("acts"))):
             self.people.plan(f"act {number}", 4, TROUBLE - 16)
         if world.happens("the broker is away", 0.2):
             begins = 5 + 60 * world.share("broker begins")
@@ -200,6 +202,7 @@ class Scene:
         world = self.world
         world.tell("from now on nothing befalls them")
         world.temper = CALM
+        self.platform.slowest = QUICK
         world.broker_away_until = 0.0
         for slot in SLOTS:
             world.start(slot)

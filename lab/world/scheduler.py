@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
+
+from lab.world.channel import Channel, pair
 
 STEP = 0.0002  # seconds that pass at each point: what a statement takes
 READY = "ready"
@@ -86,7 +86,7 @@ class Proc:
     kind: str
     name: str
     pid: int
-    connection: Connection
+    channel: Channel
     threads: dict[int, Thread] = field(default_factory=dict)
     frozen_until: float = 0.0
     is_alive: bool = True
@@ -98,14 +98,14 @@ class Scheduler:
 
     Args:
         seed: of all decisions.
-        start: makes a process: called in the fork with kind, connection, name and time.
+        start: makes a process: called in the fork with kind, channel, name and time.
         off: names of decisions that are not taken.
     """
 
     def __init__(
         self,
         seed: int,
-        start: Callable[[str, Connection, str, float], None],
+        start: Callable[[str, Channel, str, float], None],
         off: frozenset[str] = frozenset(),
     ) -> None:
         self.seed, self.off = seed, off
@@ -118,7 +118,8 @@ class Scheduler:
         self.broker_away_until = 0.0
         self.broker_patience = 0.0  # seconds until a client gives up a broker that is away
         self.serve: Callable[[Thread, Any, float], None] = lambda *_: None
-        self.after_step: Callable[[], None] = lambda: None
+        self.after_commit: Callable[[], None] = lambda: None
+        self.doubled: list[str] = []  # messages that were sent while the same one waited
         self._start = start
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer = 0
@@ -165,7 +166,6 @@ class Scheduler:
                 self.now = max(self.now, min(self._timers[0][0], until))
                 continue
             self._resume(thread)
-            self.after_step()
 
     def _ready(self) -> list[Thread]:
         return [
@@ -202,12 +202,12 @@ class Scheduler:
         kind = slot.partition("-")[0]
         number = self._incarnations[slot] = self._incarnations.get(slot, 0) + 1
         name = f"{slot}.{number}"
-        ours, its = Pipe()
+        ours, its = pair()
         pid = os.fork()
         if pid == 0:
             ours.close()
             for other in self.procs.values():
-                other.connection.close()
+                other.channel.close()
             self._start(kind, its, name, self.now)
             os._exit(0)
         its.close()
@@ -221,7 +221,7 @@ class Scheduler:
         proc.is_alive = False
         os.kill(proc.pid, signal.SIGKILL)
         os.waitpid(proc.pid, 0)
-        proc.connection.close()
+        proc.channel.close()
         for thread in proc.threads.values():
             if thread.job:
                 thread.job(None)
@@ -245,10 +245,10 @@ class Scheduler:
         self._running = thread
         self.steps += 1
         self.now += STEP
-        proc.connection.send((thread.tid, self.now, value))
+        proc.channel.send((thread.tid, self.now, value))
         while True:
             try:
-                tid, kind, detail, until = proc.connection.recv()
+                tid, kind, detail, until = proc.channel.recv()
             except EOFError:
                 raise Ended(f"{proc.name} ended by itself") from None
             if kind == "spawn":
@@ -309,6 +309,11 @@ class Scheduler:
     def _at_statement(self, thread: Thread, detail: Any, until: float | None) -> None:
         self.ready(thread)
 
+    def _at_committed(self, thread: Thread, detail: Any, until: float | None) -> None:
+        if thread.process.kind == "worker":
+            self.after_commit()
+        self.ready(thread)
+
     def _at_question(self, thread: Thread, detail: Any, until: float | None) -> None:
         if "crm_sync_hold" in detail:
             thread.asked_hold = self.steps
@@ -353,6 +358,8 @@ class Scheduler:
             self.tell(f"the broker loses {name}{args} of {thread.name}")
             return
         line = self.broker.setdefault(queue, deque())
+        if (name, args) in line:
+            self.doubled.append(f"{name}{args}")
         if self.happens(f"{at} late", self.temper.message_late):
             seconds = 20 * self.share(f"{at} seconds")
             self.tell(f"the broker keeps {name}{args} of {thread.name} for {seconds:.1f} s")
@@ -407,7 +414,7 @@ class Scheduler:
 POINTS: dict[str, Callable[[Scheduler, Thread, Any, float | None], None]] = {
     "statement": Scheduler._at_question,
     "commit": Scheduler._at_statement,
-    "committed": Scheduler._at_statement,
+    "committed": Scheduler._at_committed,
     "lock": Scheduler._at_lock,
     "sleep": Scheduler._at_sleep,
     "call": Scheduler._at_call,
