@@ -20,7 +20,7 @@ from lab.world.scheduler import Scheduler, Thread
 from sandbox.app import Sandbox
 
 Document = dict[str, Any]
-LIMIT = 8  # calls at a time, as the workspace has it
+LIMIT, LOW_LIMIT = 8, 4  # calls at a time that the workspace allows; some seeds begin with few
 # The fields that people change: ours alone, theirs alone, both; a list, which we also empty; and
 # what a feed brings.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
@@ -385,6 +385,10 @@ class Judge:
         self._each_state_is_reported()
         if self.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
             self.wrong.append("a callback with a wrong secret is stored (S1)")
+        silent = "select path from properties_conflict where decision <> '' and rule = ''"
+        for (path,) in self.ask(f"{silent} and origin = '' and decided_by_id is null"):
+            if path in RULES:
+                self.wrong.append(f"{path}: a rule decided a conflict and does not say so (I4)")
         for path, theirs in self.ask("select path, theirs from properties_conflict"):
             is_first = RULES.get(path) == "FILL"  # the first value there stays, if it is ours too
             if (

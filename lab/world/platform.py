@@ -148,6 +148,8 @@ class Platform:
         environ, content = detail
         world, temper, self.calls = self.world, self.world.temper, self.calls + 1
         name = f"{thread.name} call {thread.points}"
+        # A world has few creations and orders, and what becomes of them matters most (I8, I9).
+        often = 3 if environ["REQUEST_METHOD"] == "POST" else 1
         what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} of {thread.name}"
         call = self.judge.leaves(thread, environ, content)
         delay = 0.005 + self.slowest * world.share(f"{name} takes") ** 6
@@ -160,22 +162,22 @@ class Platform:
             answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
             self.judge.served(call, before, int(answer[0][:3]))
-            if world.happens(f"{name} answer lost", temper.answer_lost):
+            if world.happens(f"{name} answer lost", often * temper.answer_lost):
                 world.tell(f"the answer to {what} is lost: {answer[0]}")
                 return
             self._answer(thread, answer, waits)
             self.call_back()
 
         waits = thread.waits
-        if delay == float("inf") or world.happens(f"{name} lost", temper.call_lost):
+        if delay == float("inf") or world.happens(f"{name} lost", often * temper.call_lost):
             world.tell(f"{what} is lost")
             return
-        if self.manner.is_down or world.happens(f"{name} refused", temper.refused):
+        if self.manner.is_down or world.happens(f"{name} refused", often * temper.refused):
             status, body = self._refusal(f"{name} status", call)
             world.tell(f"{what} is answered with {status[:3]}")
             world.at(world.now + delay, lambda: self._answer(thread, (status, [], body), waits))
             return
-        if world.happens(f"{name} late", temper.call_late):
+        if world.happens(f"{name} late", often * temper.call_late):
             left = max(0.0, deadline - world.now)
             # Past its deadline as well, as long as a call may still arrive (I2, I8).
             most = (6 if environ["REQUEST_METHOD"] == "POST" else 1.5) * left

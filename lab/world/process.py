@@ -300,7 +300,7 @@ def _take_callers(network: str) -> Any:
     """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
     from crm_sync.models import Workspace
 
-    Workspace.objects.update(callback_networks=[network] if network else [])
+    Workspace.objects.update(callback_sources=network)
     return ("ended", 0)
 
 

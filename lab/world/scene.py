@@ -3,6 +3,8 @@
 import json
 import logging
 import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +17,7 @@ from django.db import connections
 
 from lab.world import process, runtime
 from lab.world.bounds import Bounds
-from lab.world.judge import RULES, Judge
+from lab.world.judge import LIMIT, LOW_LIMIT, RULES, Judge
 from lab.world.people import REFERENCES, People
 from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
@@ -113,6 +115,11 @@ class Scene:
             switches={"platform": self.world.choose("platform", PLATFORMS)},
         )
         self.judge = Judge(self.world, self.box, self.database)
+        self.judge.limit = self.world.choose("limit", (LIMIT, LIMIT, LOW_LIMIT))
+        with closing(sqlite3.connect(self.database)) as connection, connection:
+            connection.execute(
+                "update crm_sync_workspace set max_under_way = ?", (self.judge.limit,)
+            )
         self.wires = Wires(self.world, self.judge, template.token)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.people = People(self.world, self.judge, self.wires, self.platform, folder)
@@ -128,8 +135,9 @@ class Scene:
             self._calm_down()
             began = self.world.now
             self.world.run(began + 1)
-            while not is_done(self.wires.job("command", "pull_properties", "main", "--list-only")):
-                self.world.run(self.world.now + 5)
+            self._until_done("allow", LIMIT)
+            self.judge.limit = LIMIT
+            self._until_done("command", "pull_properties", "main", "--list-only")
             self._come_to_rest()
             self.wires.job("push now")  # no event tells of their last edits (L2)
             self.world.run(began + SETTLES, self._is_settled)
@@ -210,6 +218,10 @@ class Scene:
             proc.frozen_until = min(proc.frozen_until, world.now)
 
     # --- the end ---
+    def _until_done(self, *job: Any) -> None:
+        while not is_done(self.wires.job(*job)):  # the database may still be locked
+            self.world.run(self.world.now + 5)
+
     def _come_to_rest(self) -> None:
         """Let people change what was refused, and ask of the rows that then wait for nothing."""
         for number, (reference, path) in enumerate(self.judge.refused()):

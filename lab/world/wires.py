@@ -65,8 +65,14 @@ class Wires:
     def give(self, job: tuple[Any, ...], done: Callable[[Any], None]) -> None:
         """Give a job to the next thread of a worker that is free; `done` gets how it ended."""
         thread = self.world.idle("worker")
+
+        def ended(result: Any) -> None:
+            if result and result[0] == "failed" and "database is locked" not in result[1]:
+                self.judge.wrong.append(f"{job} failed: {result[1]}")
+            done(result)
+
         if thread:
-            self.world.give(thread, job, done)
+            self.world.give(thread, job, ended)
         else:
             self.world.at(self.world.now + 0.1, lambda: self.give(job, done))
 
