@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from lab.mutants.places import find
 from lab.mutants.table import MUTANTS
+from lab.world.channel import pair
 from lab.world.scheduler import Scheduler, Temper
 from lab.world.shorter import shorter
 
@@ -100,6 +102,24 @@ def test_a_story_is_made_as_short_as_its_cause(causes, count, plays):
 
     cut = shorter(whole, play, is_over=is_over)  # whatever it has found by then is a true story
     assert (cut.wrong, needed <= set(cut.taken)) == (["lost"], True)
+
+
+@given(st.lists(st.integers(0, 300_000).map(bytes) | st.text() | st.none(), min_size=1, max_size=6))
+def test_what_a_process_says_arrives_whole_and_in_order_and_its_end_is_told(said):
+    ours, its = pair()
+
+    def speak() -> None:
+        for one in said:
+            its.send((1, "point", one, 2.5))
+        its.close()
+
+    speaking = threading.Thread(target=speak)
+    speaking.start()
+    assert [ours.recv() for _ in said] == [(1, "point", one, 2.5) for one in said]
+    with pytest.raises(EOFError):
+        ours.recv()
+    speaking.join()
+    ours.close()
 
 
 def test_a_decision_hangs_on_its_name_alone_and_can_be_left_out():
