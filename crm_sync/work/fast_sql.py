@@ -19,12 +19,16 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import (
     BinaryField,
+    BooleanField,
     CharField,
     DateTimeField,
     ForeignKey,
+    IntegerField,
+    JSONField,
     Model,
     QuerySet,
     TextField,
+    UUIDField,
 )
 
 from crm_sync.models.problem import SentenceField
@@ -35,7 +39,6 @@ YES: Expression = ("TRUE", [])
 # The last part of a condition on PostgreSQL, evaluated once a row is found. It holds only for this
 # transaction.
 NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
-PLAIN = (str, bytes, int)
 
 Names = tuple[str, ...]
 Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and compares
@@ -254,26 +257,49 @@ def _as_text(value: Any) -> str:
 
 
 def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]:
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` would find it again for each value
     return [
-        value
-        if value is None or type(value) in _taken(model, name)
-        else _field(model, name).get_db_prep_save(value, database)
+        None if value is None else _ways(model, name).get(type(value), _slowly(model, name))(value)
         for name, value in columns
     ]
 
 
 @functools.cache
-def _taken(model: type[Model], name: str) -> tuple[type, ...]:
-    """Return the types of the values that the field stores unchanged."""
-    one = _field(model, name)
-    if _is_sentence(model, name):
-        return ()
-    if isinstance(one, CharField | TextField | BinaryField | ForeignKey):
-        return PLAIN
-    if isinstance(one, DateTimeField) and connection.vendor == "postgresql":
-        return (datetime,)
-    return ()
+def _slowly(model: type[Model], name: str) -> Callable[[Any], Any]:
+    """Return what makes any value of a field into what the database takes, as Django does it."""
+    field = _field(model, name)
+    return lambda value: field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+
+
+@functools.cache
+def _ways(model: type[Model], name: str) -> Mapping[type, Callable[[Any], Any]]:
+    """Return, by the type of a value, what does the same as Django in a fraction of the time."""
+    slowly = _slowly(model, name)
+    types: tuple[type, ...] = ()
+    way: Callable[[Any], Any] = _same
+    match connection.vendor, _field(model, name):
+        case _, SentenceField():
+            pass
+        case _, CharField() | TextField() | BinaryField() | ForeignKey():
+            types = (str, bytes, int)
+        case "postgresql", DateTimeField():
+            types = (datetime,)
+        case "sqlite", DateTimeField():
+            types, way = (datetime,), lambda at: _naive(at) if at.tzinfo is UTC else slowly(at)
+        case "sqlite", IntegerField() | BooleanField():
+            types = (int, bool)
+        case "sqlite", UUIDField():
+            types, way = (UUID,), lambda key: key.hex
+        case "sqlite", JSONField(encoder=None):
+            types, way = (dict, list), json.dumps
+    return dict.fromkeys(types, way)
+
+
+def _naive(moment: datetime) -> str:
+    return str(moment.replace(tzinfo=None))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 # The SQL below contains only names of our own models. Values are sent as parameters.

@@ -1,17 +1,24 @@
 """Many rows at once, with the values that came: what a statement for each would have done."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import connection
+from django.db import connection, models
 from django.db.models import Value
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg import Binary
 
 from crm_sync import hooks
 from crm_sync.models import ReceivedEvent, Workspace, due
+from crm_sync.models.problem import SentenceField
+from crm_sync.sentence import sentence
 from crm_sync.work import fast_sql
 from crm_sync.work.fast_sql import RowUpdate, TimedSelect
 from orders.models import Assignment, Order
+from properties.models import Property
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -156,3 +163,43 @@ def test_a_query_that_the_time_changes_otherwise_is_refused(hook):
     )
     with pytest.raises(ValueError, match="the time does not only move"):
         other.at(NOW)
+
+
+ZONES = st.sampled_from([UTC, ZoneInfo("Europe/Zurich"), timezone(timedelta(hours=-3))])
+VALUES = {
+    models.DateTimeField: st.datetimes(timezones=ZONES),
+    models.DateField: st.dates(),
+    models.BooleanField: st.booleans(),
+    models.IntegerField: st.integers(0, 30_000),
+    models.UUIDField: st.uuids(),
+    models.BinaryField: st.binary(),
+    models.JSONField: st.dictionaries(st.text(), st.none() | st.text() | st.lists(st.integers())),
+    SentenceField: st.just(sentence("Nothing is there", name="Höhe")),
+    models.TextField: st.text(),
+    models.CharField: st.text() | st.sampled_from(ReceivedEvent.State),
+}
+WRITTEN = [
+    (model, field)
+    for model in (Property, Order, Assignment, ReceivedEvent)
+    for field in model._meta.concrete_fields
+    if not isinstance(field, models.GeneratedField) and not field.primary_key
+]
+
+
+@pytest.mark.parametrize(("model", "field"), WRITTEN, ids=lambda one: getattr(one, "name", ""))
+@given(data=st.data())
+def test_a_value_of_any_column_is_stored_as_django_stores_it(model, field, data):
+    kinds = (values for kind, values in VALUES.items() if isinstance(field, kind))
+    value = data.draw(st.none() | next(kinds, st.integers(1, 9)))
+    _, (stored, _) = fast_sql.made(model, RowUpdate({field.name: value}, {"id": 1}))
+    wanted = field.get_db_prep_save(value, connection)
+    if isinstance(wanted, memoryview | Binary):  # each driver has its own for bytes
+        wanted = value
+    assert (stored, type(stored)) == (wanted, type(wanted)) or is_alike_on_postgresql(
+        stored, wanted
+    )
+
+
+def is_alike_on_postgresql(stored: object, wanted: object) -> bool:
+    """Return whether PostgreSQL gets the same: a document in an object that has no equality."""
+    return connection.vendor == "postgresql" and repr(stored) == repr(wanted)
