@@ -9,6 +9,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ class Judge:
         self.held_at: int | None = None  # the step at which a person held pushes
         self.under_way: dict[Thread, Call] = {}
         self.limit = LIMIT
+        self.unlocked_at, self._locks = 0.0, 0
         self.push_limit: int | None = None  # of the calls that change or read a property
         self.statuses: dict[str, list[str]] = {}  # by order and assignment, those that it has had
         self.places: dict[str, int] = {}  # how far in them our row of it has come
@@ -172,10 +174,20 @@ class Judge:
             self._may_leave(call)
         return call
 
+    def locked(self, is_locked: bool) -> None:
+        """Take note that somebody else holds the lock of the database, or lets it go."""
+        self._locks += 1 if is_locked else -1
+        self.unlocked_at = inf if self._locks else self.world.now
+
     def _is_under_way(self, call: Call) -> bool:
-        """Return whether a live worker waits for its answer, and has not stood still since."""
+        """Return whether a live worker waits for its answer, and could renew what it holds since.
+
+        It cannot while it stands still, or while somebody else holds the lock of the database, as
+        any process may that stands still within a transaction.
+        """
         process = call.thread.process
-        is_live = process.is_alive and process.was_frozen_at < call.left_at
+        is_free = max(self.unlocked_at, self.world.frozen_until) < call.left_at
+        is_live = process.is_alive and is_free
         return is_live and process.kind == "worker" and call.thread.state == "call"
 
     def _alone(self, call: Call) -> None:

@@ -31,7 +31,7 @@ class People:
     ) -> None:
         self.world, self.judge, self.wires, self.platform = world, judge, wires, platform
         self.folder = folder
-        self.edits = 0
+        self.edits = self.orders = 0
         self._holds = self._are_excluded = False
         # In half of the seeds few kinds of acts meet at few places, and so each other.
         is_dense = world.share("dense") < 0.5
@@ -159,9 +159,10 @@ class People:
         self.wires.give(("push now",), lambda _: None)
 
     # --- orders ---
-    def place(self, name: str) -> None:
+    def place(self, name: str, reference: str = "") -> None:
         """A program places an order, and asks again until it has an answer."""
-        reference, key = self._where(name), name.replace(" ", "-")
+        reference, key = reference or self._where(name), f"order-{self.orders}"
+        self.orders += 1
         repeated = set[str]()
 
         def ask() -> None:
@@ -180,15 +181,15 @@ class People:
                 if key not in repeated and self.world.happens(f"{name} again", 0.3):
                     repeated.add(key)  # as a program that has lost the answer
                     self.world.at(self.world.now + 20 * self.world.share(f"{name} when"), ask)
-            elif status is None or status in (409, 503):
+            elif status in (None, 404, 409, 503):  # the property may come yet
                 self.world.at(self.world.now + 5, ask)
-            elif status != 404:
+            else:
                 self.judge.wrong.append(f"an order was answered with {status}: {body[:300]!r}")
 
         ask()
 
     def go_on(self, name: str) -> None:
-        """The platform's people go on with all orders."""
+        """The platform's people go on with an order."""
         self.platform.go_on(name)
 
     def lie(self, name: str) -> None:
@@ -207,9 +208,8 @@ class People:
             if is_done(result):
                 self.judge.holds(True)
                 self.world.tell(f"{name}: a person holds all pushes for {seconds:.1f} s")
-                self.world.at(self.world.now + seconds, let_go)
-            else:
-                self._holds = False
+            # Without an answer it may be held as well, so they let it go on in any case.
+            self.world.at(self.world.now + seconds, let_go)
 
         def let_go() -> None:
             self.judge.holds(False)
@@ -252,7 +252,8 @@ class People:
         """Something else writes to the database for longer than a statement waits (I15, I25)."""
         seconds = 5 + 30 * self.world.share(f"{name} seconds")
         self.world.tell(f"{name}: the database is locked for {seconds:.1f} s")
-        self.wires.give(("lock", seconds), lambda _: None)
+        self.judge.locked(True)
+        self.wires.give(("lock", seconds), lambda _: self.judge.locked(False))
 
     def forge(self, name: str) -> None:
         """Somebody calls with wrong secrets, many at a time (S1, S22)."""
@@ -278,15 +279,8 @@ class People:
 ACTS = (
     *(People.edit,) * 6,
     *(People.they_edit,) * 4,
-    *(People.place,) * 2,
+    *(People.place, People.lie) * 2,
     *(People.go_on,) * 4,
-    *(
-        People.pull,
-        People.read_now,
-        People.load,
-        People.hold,
-        People.exclude_callers,
-        People.lock,
-        People.forge,
-    ),
+    *(People.pull, People.read_now, People.load, People.hold),
+    *(People.exclude_callers, People.lock, People.forge),
 )

@@ -75,10 +75,17 @@ class Platform:
             raise Ended(f"the platform does not make {document}: {status}")
         self.call_back()
 
-    def go_on(self, name: str) -> None:
-        """They go on with all orders."""
-        moves = self.box.step()
-        self.world.tell(f"{name}: the platform moves {moves} assignments")
+    def go_on(self, name: str, everywhere: bool = False) -> None:
+        """They go on with one assignment, or with all."""
+        keys = [*self.box.workspace.assignments]
+        if everywhere or self.world.share(f"{name} everywhere") < 0.1:
+            what = f"{self.box.step()} assignments"
+        elif keys:
+            key = self.world.choose(f"{name} which", keys)
+            what = f"assignment {key}" if self.box.advance(key) else "nothing"
+        else:
+            return
+        self.world.tell(f"{name}: the platform moves {what}")
         self.call_back()
 
     # --- its callbacks ---

@@ -29,6 +29,8 @@ from tests.wsgi import WsgiAdapter
 SLOTS = ("web", "beat", "worker-1", "worker-2")
 PLATFORMS = ("rich", "rich", "brief", "strict")
 AHEAD = (0, 0, 0, -200, 500)  # seconds by which the platform's clock may be ahead of ours
+EARLY = REFERENCES[:3]  # properties with an order that are there before anything befalls anybody
+SOON = 20.0  # seconds until they are
 TROUBLE = 90.0  # seconds in which anything may happen
 SETTLES = 900.0  # seconds after that in which all must be settled
 LATE_ORDER = 150.0  # seconds until a person says that an order never came (I9)
@@ -131,7 +133,7 @@ class Scene:
         """Let all happen, then let it settle, and judge."""
         try:
             self._begin()
-            self.world.run(TROUBLE)
+            self.world.run(self.world.now + TROUBLE)
             self._calm_down()
             began = self.world.now
             self.world.run(began + 1)
@@ -170,14 +172,19 @@ class Scene:
         for slot in SLOTS:
             world.start(slot)
         world.run(3.0)
+        for reference in EARLY:
+            self.people.create(reference)
+            self.people.place(f"early {reference}", reference)
+        world.run(world.now + SOON, lambda: len(self.box.workspace.orders) == len(EARLY))
+        began, end = world.now + 1, world.now + TROUBLE - 16
         world.temper = self._temper()
-        for reference in REFERENCES:
-            moment = 4 + 40 * world.share(f"{reference} made")
+        for reference in REFERENCES[len(EARLY) :]:
+            moment = began + 40 * world.share(f"{reference} made")
             world.at(moment, partial(self.people.create, reference))
         for number in range(self.people.fewest + int(80 * world.share("acts"))):
-            self.people.plan(f"act {number}", 4, TROUBLE - 16)
+            self.people.plan(f"act {number}", began, end)
         if world.happens("the broker is away", 0.2):
-            begins = 5 + 60 * world.share("broker begins")
+            begins = began + 60 * world.share("broker begins")
             world.at(begins, lambda: self._broker_away(2 + 20 * world.share("broker seconds")))
 
     def _temper(self) -> Temper:
@@ -216,6 +223,7 @@ class Scene:
             world.start(slot)
         for proc in world.procs.values():
             proc.frozen_until = min(proc.frozen_until, world.now)
+        world.frozen_until = min(world.frozen_until, world.now)
 
     # --- the end ---
     def _until_done(self, *job: Any) -> None:

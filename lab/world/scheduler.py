@@ -90,7 +90,6 @@ class Proc:
     threads: dict[int, Thread] = field(default_factory=dict)
     frozen_until: float = 0.0
     is_alive: bool = True
-    was_frozen_at: float = -1.0
 
 
 class Scheduler:
@@ -115,7 +114,7 @@ class Scheduler:
         self.story: list[tuple[float, str]] = []
         self.procs: dict[str, Proc] = {}
         self.broker: dict[str, deque[tuple[str, list[Any]]]] = {"celery": deque(), "tick": deque()}
-        self.broker_away_until = 0.0
+        self.broker_away_until = self.frozen_until = 0.0
         self.broker_patience = 0.0  # seconds until a client gives up a broker that is away
         self.serve: Callable[[Thread, Any, float], None] = lambda *_: None
         self.after_commit: Callable[[], None] = lambda: None
@@ -302,7 +301,8 @@ class Scheduler:
         elif self.happens(f"{name} freeze", weight * self.temper.freeze):
             seconds = 0.5 * 240 ** self.share(f"{name} seconds")
             self.tell(f"{proc.name} stands still for {seconds:.1f} s at a {kind}")
-            proc.frozen_until = proc.was_frozen_at = self.now + seconds
+            proc.frozen_until = self.now + seconds
+            self.frozen_until = max(self.frozen_until, proc.frozen_until)
             self.at(proc.frozen_until, lambda: None)
 
     # --- the points ---
