@@ -250,7 +250,7 @@ class People:
 
     def lock(self, name: str) -> None:
         """Something else writes to the database for longer than a statement waits (I15, I25)."""
-        seconds = 5 + 30 * self.world.share(f"{name} seconds")
+        seconds = 1 + 34 * self.world.share(f"{name} seconds") ** 4
         self.world.tell(f"{name}: the database is locked for {seconds:.1f} s")
         self.judge.locked(True)
         self.wires.give(("lock", seconds), lambda _: self.judge.locked(False))
