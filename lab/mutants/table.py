@@ -1883,7 +1883,16 @@ MUTANTS = (
 # What `lab.world` claims to see, without a test of its own.
 CLAIMED = frozenset(
     {
+        "nothing is recorded in flight (I2)",
+        "no read before a write (I4)",
+        "an unclear creation is repeated at once (I8)",
+        "a creation is sent without a read (I8)",
+        "an ending holds for a revision that it is not about (I1)",
+        "HTTP inside a transaction",
+        "a rule does not say that it decided",
+        "what the platform may have is created (I36)",
         "what is never sent is sent",
+        "an event alone confirms what it says (S10)",
         "a callback that was not stored is acknowledged (I15)",
         "secrets are compared as text (S1)",
         "a platform that is down is asked again at once (I11)",

@@ -102,7 +102,8 @@ class Judge:
         self.unlocked_at, self._locks = 0.0, 0
         self.push_limit: int | None = None  # of the calls that change or read a property
         self.statuses: dict[str, list[str]] = {}  # by order and assignment, those that it has had
-        self.places: dict[str, int] = {}  # how far in them our row of it has come
+        self.places: dict[str, int] = {}  # how far in them our row has come, or an event for it
+        self.processed: set[int] = set()  # received events that had their effect
         self.lies: set[str] = set()  # orders and assignments of which an event has lied
         self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
@@ -286,24 +287,49 @@ class Judge:
                 statuses.append(one["status"])
 
     def looks_at_statuses(self) -> None:
-        """I22, I23: no order or assignment goes back to a status that the platform has left.
+        """I22, I23: a row has the newest status of all processed events, or a later one.
 
-        Reads and events may come late and in any order. A lie may be told until a read comes.
+        Reads and events may come late and in any order. A lie may be told until a read comes, but
+        nothing confirms it (S10).
         """
-        rows = self.ask(
-            "select platform_id, status from orders_order union all"
-            " select platform_id, status from orders_assignment"
+        processed = self.ask(
+            "select id, body from crm_sync_receivedevent where due_at is null and body <> x''"
         )
-        for key, status in rows:
-            statuses = self.statuses.get(key, [])
-            if status not in statuses or key in self.lies:
-                continue
-            place = len(statuses) - 1 - statuses[::-1].index(status)
-            if place < self.places.get(key, 0):
-                self.wrong.append(
-                    f"{key} went back from {statuses[self.places[key]]} to {status} (I22, I23)"
-                )
-            self.places[key] = place
+        for number, body in processed:
+            if number not in self.processed:
+                self.processed.add(number)
+                event = json.loads(bytes(body))
+                key = str(event.get("assignmentId") or event.get("orderId"))
+                self._is_at_least(key, event.get("newStatus"))
+        rows = self.ask(
+            "select platform_id, status, is_confirmed from orders_order union all"
+            " select platform_id, status, is_confirmed from orders_assignment"
+        )
+        for key, status, is_confirmed in rows:
+            before, place = self.places.get(key, 0), self._place(key, status)
+            if place is None and is_confirmed and key in self.statuses:
+                self._once(f"{key} is {status}, which only a lie said, and confirmed (S10)")
+            elif place is not None and place < before and key not in self.lies:
+                newest = self.statuses[key][before]
+                self._once(f"{key} is {status} after it was {newest} (I22, I23)")
+            self._is_at_least(key, status)
+
+    def _once(self, text: str) -> None:
+        """Say what is wrong, but not after each commit again."""
+        if text not in self.wrong:
+            self.wrong.append(text)
+
+    def _is_at_least(self, key: str, status: str | None) -> None:
+        """Take note that our row of an order or assignment has seen this status."""
+        if (place := self._place(key, status)) is not None:
+            self.places[key] = max(place, self.places.get(key, 0))
+
+    def _place(self, key: str, status: str | None) -> int | None:
+        """Return how far a status is in what the platform had; None if it never had it."""
+        statuses = self.statuses.get(key, [])
+        if status not in statuses:
+            return None
+        return len(statuses) - 1 - statuses[::-1].index(status)
 
     # --- the end ---
     def refused(self) -> list[tuple[str, str]]:
