@@ -1896,6 +1896,5 @@ CLAIMED = frozenset(
         "a callback that was not stored is acknowledged (I15)",
         "secrets are compared as text (S1)",
         "a platform that is down is asked again at once (I11)",
-        "several turns try whether a platform is back after a pause (I11)",
     }
 )

@@ -21,7 +21,7 @@ from lab.world.shorter import shorter
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (".venv", ".git", "var", ".hypothesis", ".*_cache")
-PLANTED = "what a read teaches is not written before the PATCH (I4)"
+PLANTED = "nothing is recorded in flight (I2)"
 
 
 def played(*words: str, tree: Path = ROOT) -> tuple[int, str]:
@@ -61,13 +61,13 @@ def test_a_planted_bug_is_seen_and_told_in_a_story_that_was_made_shorter(tmp_pat
     (mutant,) = [one for one in MUTANTS if one.name == PLANTED]
     place = find(tree, mutant.within, mutant.function, mutant.old)
     place.file.write_text(place.changed(mutant.new))
-    words = ("--seeds", "1", "--first", "44", "--json")
+    words = ("--seeds", "1", "--first", "1", "--json")
     code, whole = played(*words, "--shorten", "0", tree=tree)
     assert code == 1
     code, told = played(*words, "--shorten", "45", tree=tree)
     assert code == 1
     found, short = json.loads(whole), json.loads(told)
-    assert short["wrong"][0].endswith("and nothing here tells of it (I4)")
+    assert short["wrong"][0].endswith("was taken for theirs (I2)")
     assert len(short["taken"]) < len(found["taken"])
 
 
