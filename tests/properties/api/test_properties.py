@@ -50,7 +50,7 @@ def test_a_property_that_is_put_is_pushed_like_any_other_and_its_answer_follows_
     drain_all()
     said = erp.get("/properties/MH-1")
     problems = [(one["kind"], one["path"]) for one in said["problems"]]
-    assert problems == [("DIFFERS", "prices.rent"), ("CANNOT_CLEAR", "title")]
+    assert problems == [("CANNOT_CLEAR", "title"), ("DIFFERS", "prices.rent")]
     assert "address" not in said["observed"] or said["observed"]["address"] == {}
 
 
