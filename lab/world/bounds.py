@@ -10,13 +10,14 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from django.conf import settings
+
 from lab.world.judge import BOTH, LIMIT, Judge
 from lab.world.people import REFERENCES, People
 from lab.world.platform import Manner, Platform
 from lab.world.scheduler import CALM, Scheduler
 from lab.world.wires import Wires, is_done
 
-CALL_DEADLINE = 20.0  # seconds, as in the settings of the world
 SHARE = 0.3  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
@@ -89,6 +90,16 @@ class Bounds:
         query = "select count(*) from crm_sync_receivedevent where due_at is not null"
         return self.judge.ask(query) == [(0,)]
 
+    def _kill_workers(self) -> None:
+        for slot in WORKERS:
+            self.world.kill(slot)
+        self.world.tell("both workers are killed")
+
+    def _start_workers(self) -> None:
+        self.world.run(self.world.now + 0.5)
+        for slot in WORKERS:
+            self.world.start(slot)
+
     # --- what is tried ---
     def _edits(self) -> None:
         self._within(AT_ONCE, "edits are there", self._edit_all())
@@ -103,13 +114,9 @@ class Bounds:
         self.platform.manner = Manner(seconds=lambda _: 2.0)
         are_there = self._edit_all()
         self.world.run(self.world.now + 1.0 + 2 * self.world.share("bound killed"))
-        for slot in WORKERS:
-            self.world.kill(slot)
-        self.world.tell("both workers are killed")
+        self._kill_workers()
         self.platform.go_on("bound killed", everywhere=True)
-        self.world.run(self.world.now + 0.5)
-        for slot in WORKERS:
-            self.world.start(slot)
+        self._start_workers()
         self.world.run(self.world.now + 4)
         self._within(SOON, "events are applied after a kill", self._events_are_applied)
         self._within(REPEATED, "edits are there after a kill", are_there)
@@ -175,7 +182,7 @@ class Bounds:
         """Slots and rows stay taken for as long as a call takes (A8, I6); some slots stay free."""
         if not is_done(self.wires.job("allow", 5)):
             return
-        self.platform.manner = Manner(seconds=lambda _: 0.8 * CALL_DEADLINE)
+        self.platform.manner = Manner(seconds=lambda _: 0.8 * settings.CALL_DEADLINE)
         self.world.run(self.world.now + 2)
         self.judge.push_limit = 3  # of five, since two are for other queues
         self._within(300.0, "edits are there after slow calls", self._edit_all())
@@ -191,13 +198,9 @@ class Bounds:
         self.world.run(self.world.now + 2)
         self.people.change("bound of the dead", REFERENCES[0], BOTH)
         self.world.run(self.world.now + 2)
-        for slot in WORKERS:
-            self.world.kill(slot)
-        self.world.tell("both workers are killed")
+        self._kill_workers()
         self.platform.manner = Manner()
-        self.world.run(self.world.now + 0.5)
-        for slot in WORKERS:
-            self.world.start(slot)
+        self._start_workers()
         value = self.people.change("bound beside the dead", REFERENCES[1], BOTH)
         self._within(
             SOON,
