@@ -1,8 +1,9 @@
 """The mirror of one property: our values, the platform's values, and the work in between."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any, Self, TypeVar, cast
 
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
@@ -23,6 +24,7 @@ from properties.models.match_columns import COLUMNS, MatchField, keys_of
 from properties.models.search_column import SOURCES, SearchField, SearchIndex, text_of
 
 Rows = TypeVar("Rows", bound="models.QuerySet[Property]")
+Test = Callable[["Property", datetime], bool]
 
 
 class SyncState(models.TextChoices):
@@ -327,7 +329,7 @@ class Property(DueModel):
 
     def state_at(self, now: datetime) -> SyncState:
         """Return the state from the columns of this instance, saved or not."""
-        found = (state for condition, state in _states(now) if _holds(condition, self))
+        found = (state for test, state in _TESTS if test(self, now))
         return next(found, SyncState.IN_SYNC)
 
     def waits_because(self, now: datetime) -> str:
@@ -355,33 +357,46 @@ class Property(DueModel):
         return [message for __, leaf, message in self.problems if leaf == path]
 
 
-def _holds(condition: Q, row: Property) -> bool:
-    """Evaluate a condition of the table of states for one instance."""
+class _Moment:
+    """Stands for the time of a question in the table of states, moved by `distance`."""
+
+    def __init__(self, distance: timedelta = timedelta()) -> None:
+        self.distance = distance
+
+    def __add__(self, more: timedelta) -> "_Moment":
+        return _Moment(self.distance + more)
+
+
+def _test(condition: Q) -> Test:
+    """Return a condition of the table of states as a function of an instance and the time."""
     children: list[Any] = list(condition.children)
-    parts = [
-        _holds(part, row) if isinstance(part, Q) else _compares(row, *part) for part in children
-    ]
-    found = any(parts) if condition.connector == Q.OR else all(parts)
-    return found is not condition.negated
+    tests = [_test(one) if isinstance(one, Q) else _comparison(*one) for one in children]
+    joined, negated = any if condition.connector == Q.OR else all, condition.negated
+    return lambda row, now: joined(test(row, now) for test in tests) is not negated
 
 
-def _compares(row: Property, lookup: str, wanted: Any) -> bool:
+def _comparison(lookup: str, wanted: Any) -> Test:
     name, __, comparison = lookup.partition("__")
-    value = getattr(row, name)
-    if isinstance(wanted, models.F):
-        wanted = getattr(row, wanted.name)  # type: ignore[attr-defined] # the stubs have none
-    match comparison:
-        case "":
-            return bool(value == wanted)
-        case "isnull":
-            return (value is None) is wanted
-        case "gt":
-            return value is not None and bool(value > wanted)
-        case "lte":
-            return value is not None and bool(value <= wanted)
-        case "has_key":
-            return wanted in value
+    value = attrgetter(name)
+    match comparison, wanted:
+        case "", models.F():
+            other = attrgetter(wanted.name)  # type: ignore[attr-defined] # the stubs have none
+            return lambda row, now: bool(value(row) == other(row))
+        case "", _:
+            return lambda row, now: bool(value(row) == wanted)
+        case "isnull", _:
+            return lambda row, now: (value(row) is None) is wanted
+        case "has_key", _:
+            return lambda row, now: wanted in value(row)
+        case "gt", _Moment():
+            return lambda row, now: (at := value(row)) is not None and at > now + wanted.distance
+        case "lte", _Moment():
+            return lambda row, now: (at := value(row)) is not None and at <= now + wanted.distance
     raise ValueError(f"the table of states has a lookup that is not known here: {lookup}")
+
+
+# Made once, since each push asks for the state at its end.
+_TESTS = [(_test(condition), state) for condition, state in _states(cast(datetime, _Moment()))]
 
 
 def with_derived(row: Property, columns: Mapping[str, Any]) -> dict[str, Any]:
