@@ -189,9 +189,8 @@ def _with_revision(row: Property, columns: Columns) -> Columns:
 
     No form has what only the platform sets, and an edit needs the read that brought it.
     """
-    is_same = merge.same_json(
-        _editable(columns.get("desired", row.desired)), _editable(row.desired)
-    )
+    desired = columns.get("desired", row.desired)
+    is_same = desired is row.desired or merge.same_json(_editable(desired), _editable(row.desired))
     if is_same and columns.get("problem", row.problem) == row.problem:
         return columns
     return columns | {"revision": row.revision + 1}
