@@ -26,6 +26,11 @@ QUEUES = (
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )
+# A subscription may be due at any time, but has work only with a message that is due.
+HAS_WORK = {
+    "crm_sync_subscription": "id in (select subscription_id from crm_sync_outgoingmessage"
+    " where due_at < '{since}')"
+}
 GRACE = timedelta(seconds=15)  # a worker takes up by then what is due, and nobody holds
 UNDERSTOOD = ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
 LATE = timedelta(seconds=15)  # from what happens on the platform to its callback, at most
@@ -64,7 +69,11 @@ def standing(url: str, at: datetime) -> list[str]:
     overdue = f"due_at < '{since}' and (lease_until is null or lease_until < '{since}')"
     # A platform that is away, or asks for a pause, is waited for.
     paused = _count(url, "crm_sync_workspace", f"paused_until > '{moment}'")
-    each = (f"select '{table}', count(*) from {table} where {overdue}" for table in QUEUES)
+    each = (
+        f"select '{table}', count(*) from {table} where {overdue}"
+        f" and {HAS_WORK.get(table, 'true').format(since=since)}"
+        for table in QUEUES
+    )
     counts = ask(url, " union all ".join(each))
     wrong = [f"{count} rows of {table} are overdue" for table, count in counts if count]
     return wrong + (["the workspace is paused"] if paused else [])

@@ -12,9 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
-from lab.world.judge import BOTH, LIMIT, Judge
+from lab.world.judge import BOTH, LIMIT, Call, Judge
 from lab.world.people import REFERENCES, People
 from lab.world.platform import Manner, Platform
+from lab.world.receiver import Receiver
 from lab.world.scheduler import CALM, Scheduler
 from lab.world.wires import Wires, is_done
 
@@ -30,10 +31,16 @@ class Bounds:
     """The clock of each."""
 
     def __init__(
-        self, world: Scheduler, judge: Judge, wires: Wires, platform: Platform, people: People
+        self,
+        world: Scheduler,
+        judge: Judge,
+        wires: Wires,
+        platform: Platform,
+        people: People,
+        receiver: Receiver,
     ) -> None:
         self.world, self.judge, self.wires = world, judge, wires
-        self.platform, self.people = platform, people
+        self.platform, self.people, self.receiver = platform, people, receiver
 
     def ask(self) -> None:
         """Try some of them, by the seed."""
@@ -69,9 +76,11 @@ class Bounds:
         took = self.world.now - began
         self.world.tell(f"{what}: {took:.1f} s")
         if not is_there():
-            self.judge.wrong.append(f"{what}: not within {seconds:g} s")
+            rest = "; ".join(self.judge.unsettled())
+            self.judge.wrong.append(f"{what}: not within {seconds:g} s ({rest})")
 
     def _is_settled(self) -> bool:
+        self.people.settle_placements()
         return not self.judge.unsettled()
 
     def _edit_all(self, but: Collection[str] = ()) -> Callable[[], bool]:
@@ -209,6 +218,52 @@ class Bounds:
         )
         self.wires.job("allow", LIMIT)
 
+    def _sender_of_an_order_dies(self) -> None:
+        """What it sent is there once, whether its call has had its effect or not (I9)."""
+        slow = Manner(seconds=lambda call: 3.0 if call.path.endswith("/orders") else 0.05)
+        self.platform.manner = slow
+        self.people.place("bound order", REFERENCES[0])
+        self.world.run(self.world.now + 20, lambda: bool(self._senders()))
+        # Its call arrives after three seconds, unless it is killed after that.
+        self.world.run(self.world.now + 5 * self.world.share("bound order killed"))
+        for slot in {one.thread.process.name.rpartition(".")[0] for one in self._senders()}:
+            self.world.tell(f"{slot} is killed while it sends an order")
+            self.world.kill(slot)
+        self._start_workers()
+        self.platform.manner = Manner()
+        self._within(300.0, "the order of a dead worker is settled", self._is_settled, LOOK_AT_ALL)
+        self.judge.orders_are_there_once()
+
+    def _senders(self) -> list[Call]:
+        calls = self.judge.under_way.values()
+        return [
+            one
+            for one in calls
+            if (one.method, one.path) == ("POST", "/v1/orders") and one.thread.process.is_alive
+        ]
+
+    def _messages(self) -> None:
+        """The receiver hears of what is done, soon."""
+        are_there, before = self._edit_all(), len(self.judge.messages)
+        self._within(AT_ONCE, "edits are there before their messages", are_there)
+        self._within(AT_ONCE, "messages have come", lambda: not self.judge.pending())
+        if len(self.judge.messages) == before:
+            self.judge.wrong.append("no message came of the edits")
+
+    def _hanging_receiver(self) -> None:
+        """Nobody waits for it, and it gets all once it answers and a person sends them again."""
+        self.receiver.seconds = inf
+        self.platform.go_on("bound receiver", everywhere=True)
+        self._within(AT_ONCE, "edits are there, and the receiver hangs", self._edit_all())
+        self.world.run(self.world.now + 4)
+        self._within(
+            AT_ONCE, "events are applied, and the receiver hangs", self._events_are_applied
+        )
+        self.receiver.seconds = 0.02
+        self.wires.job("send again")
+        last = settings.CALL_DEADLINE + SOON
+        self._within(last, "all messages have come", lambda: not self.judge.pending())
+
     def _doubles(self) -> None:
         """What the platform may have is not created; a link makes one of two (I36).
 
@@ -316,6 +371,9 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._fewer_calls,
     Bounds._slow_calls,
     Bounds._slot_of_the_dead,
+    Bounds._sender_of_an_order_dies,
+    Bounds._messages,
+    Bounds._hanging_receiver,
     Bounds._doubles,
     Bounds._burst,
 )

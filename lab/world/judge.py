@@ -7,6 +7,7 @@ PATCH.
 
 import json
 import sqlite3
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
@@ -107,6 +108,7 @@ class Judge:
         self.lies: set[str] = set()  # orders and assignments of which an event has lied
         self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
+        self.messages: dict[str, str] = {}  # what the receiver has taken, by id
 
     @property
     def url(self) -> str:
@@ -277,6 +279,38 @@ class Judge:
         if call.thread.asked_hold > self.held_at:
             self.wrong.append(f"{call.method} {call.path} left after a hold (I34)")
 
+    # --- our messages ---
+    def received(self, key: str, body: str) -> None:
+        """Take note of a message that the receiver took; one id has one body."""
+        if self.messages.setdefault(key, body) != body:
+            self.wrong.append(f"the message {key} came with another body")
+
+    def pending(self) -> int:
+        """Return how many messages are still to be sent."""
+        query = "select count(*) from crm_sync_outgoingmessage where state = 'PENDING'"
+        ((count,),) = self.ask(query)
+        return int(count)
+
+    def _messages_arrived(self) -> None:
+        """Each reported change has one message, and each message came, as it was written.
+
+        What was *delivered* was taken, and what was taken is *delivered*.
+        """
+        rows = self.ask("select message_id, payload, state from crm_sync_outgoingmessage")
+        known = {key: payload for key, payload, _ in rows}
+        for key, payload, state in rows:
+            if state != "DELIVERED":
+                self.wrong.append(f"the message {key} is {state} in the end")
+            elif self.messages.get(key) != payload:
+                self.wrong.append(f"the message {key} is delivered, and never came")
+        self.wrong += [f"nobody wrote the message {key}" for key in self.messages.keys() - known]
+        changes = self.ask("select kind, data from crm_sync_reportedchange")
+        reported = Counter(_told(kind, json.loads(data)) for kind, data in changes)
+        messages = [json.loads(payload) for payload in known.values()]
+        written = Counter(_told(one["type"], one["data"]) for one in messages)
+        self.wrong += [f"no message of {one}" for one in reported - written]
+        self.wrong += [f"a message of {one}, which was not reported" for one in written - reported]
+
     # --- orders ---
     def moved(self) -> None:
         """Take note of the statuses of orders and assignments on the platform."""
@@ -387,6 +421,7 @@ class Judge:
         for table in ("properties_property", "orders_placement", "crm_sync_receivedevent"):
             ((due,),) = self.ask(f"select count(*) from {table} where due_at is not null")
             wrong += [f"{due} rows of {table} are due"] if due else []
+        wrong += [f"{self.pending()} messages are pending"] if self.pending() else []
         wrong += standing(self.url, at) + not_understood(self.url)
         state = self.box.workspace.to_json()
         wrong += self._differing(state["properties"])
@@ -419,8 +454,9 @@ class Judge:
         for (reference, path), word in self.words.items():
             if path in NOT_SENT and self.there(reference).get(path) != word.value:
                 self.wrong.append(f"{reference}.{path}: {word.value} of the platform is gone (I2)")
-        self._orders_are_there_once()
+        self.orders_are_there_once()
         self._each_state_is_reported()
+        self._messages_arrived()
         if self.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
             self.wrong.append("a callback with a wrong secret is stored (S1)")
         silent = "select path from properties_conflict where decision <> '' and rule = ''"
@@ -467,7 +503,7 @@ class Judge:
             f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
         )
 
-    def _orders_are_there_once(self) -> None:
+    def orders_are_there_once(self) -> None:
         """I9: what was placed is there once, and nothing else is."""
         states = dict(self.ask("select id, state from orders_placement"))
         placed = sum(state == "PLACED" for state in states.values())
@@ -497,3 +533,10 @@ class Judge:
             uri = f"file:{self.database}?mode=ro"
             self._connection = sqlite3.connect(uri, uri=True, timeout=5)
         return self._connection.execute(query, values).fetchall()
+
+
+def _told(kind: str, data: Document) -> str:
+    """Return what a message or a change tells, without its workspace."""
+    return (
+        f"{kind} {json.dumps({k: v for k, v in data.items() if k != 'workspace'}, sort_keys=True)}"
+    )

@@ -17,6 +17,7 @@ from sandbox.state import callbacks
 REFERENCES = ("R-1", "Hof Süd", "R-3", "R-4", "R-5", "R-6")
 HOLD = ("pause", "main", "--kind", "pushes", "--reason", "a change of the rules")
 FIELDS = (OURS_ALONE, BOTH, BOTH, LIST, LIST, *RULES)
+LATE_ORDER = 150.0  # seconds until a person says that an order never came (I9)
 NOBODY = "10.9.9.9/32"  # from where no callback comes
 WRONG = ("", "wrong", "wröng", "the-secret")
 
@@ -33,6 +34,7 @@ class People:
         self.folder = folder
         self.edits = self.orders = 0
         self._holds = self._are_excluded = False
+        self._asked: set[int] = set()  # placements that somebody is about to settle
         # In half of the seeds few kinds of acts meet at few places, and so each other.
         is_dense = world.share("dense") < 0.5
         self._places = self._some("places", REFERENCES, 0.25) if is_dense else REFERENCES
@@ -195,6 +197,19 @@ class People:
     def lie(self, name: str) -> None:
         """Somebody tells of a status that an order does not have."""
         self.platform.lie(name)
+
+    def settle_placements(self) -> None:
+        """Look at the platform for each order of which nobody knows, once it can come no more."""
+        for number, reference in self.judge.uncertain(LATE_ORDER):
+            if number not in self._asked:
+                self._asked.add(number)
+                order = self.judge.unknown_order(reference)
+                found = ("--order", order) if order else ("--not-placed",)
+                self.world.tell(f"a person settles the placement {number}: {' '.join(found)}")
+                words = ("settle_placement", "main", str(number), *found)
+                self.wires.give(
+                    ("command", *words), lambda _, number=number: self._asked.discard(number)
+                )
 
     # --- operators ---
     def hold(self, name: str) -> None:

@@ -10,6 +10,8 @@ import requests
 
 from lab.world import process
 from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Call, Judge
+from lab.world.network import Delivery
+from lab.world.process import Answer, Environ
 from lab.world.scheduler import Ended, Scheduler, Thread
 from lab.world.wires import Wires
 from sandbox.app import Sandbox
@@ -17,7 +19,8 @@ from sandbox.state import callbacks
 from sandbox.wire import timestamp
 from tests.wsgi import environ_of
 
-ADDRESS, TOKEN = "http://sandbox.test", "test-token"
+HOST, TOKEN = "sandbox.test", "test-token"
+ADDRESS = f"http://{HOST}"
 QUICK = 0.2  # seconds that an answer takes at most, unless something befalls it
 THEIRS = (THEIRS_ALONE, BOTH, BOTH, LIST, *RULES)  # the fields that their people edit
 STATUS_EVENTS = ("ORDER_STATUS_UPDATED", "ASSIGNMENT_STATUS_UPDATED")
@@ -45,7 +48,6 @@ class Platform:
         self.manner = Manner()
         self.calls = self.edits = 0
         self.slowest = world.choose("slowest answer", (QUICK, QUICK, 3.0))  # seconds
-        world.serve = self.serve
 
     # --- its people ---
     def edit(self, name: str, reference: str, fields: Sequence[str] = THEIRS) -> None:
@@ -150,55 +152,41 @@ class Platform:
         self.wires.request(webhook["method"], url, named, body, lambda *_: None)
 
     # --- our calls ---
-    def serve(self, thread: Thread, detail: Any, deadline: float) -> None:
-        """Let a call of ours reach the platform, or not, and its answer come back, or not."""
-        environ, content = detail
-        world, temper, self.calls = self.world, self.world.temper, self.calls + 1
-        name = f"{thread.name} call {thread.points}"
-        # A world has few creations and orders, and what becomes of them matters most (I8, I9).
-        often = 3 if environ["REQUEST_METHOD"] == "POST" else 1
-        what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} of {thread.name}"
+    def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
+        """See `Host`."""
+        self.calls += 1
+        method = environ["REQUEST_METHOD"]
         call = self.judge.leaves(thread, environ, content)
-        delay = 0.005 + self.slowest * world.share(f"{name} takes") ** 6
-        if self.manner.seconds:
-            delay = self.manner.seconds(call)
+        seconds = 0.005 + self.slowest * self.world.share(f"{name} takes") ** 6
 
-        def serve() -> None:
+        def serve() -> Answer:
             before = self.judge.there(call.reference)
             hidden = self._hide_twins(call)
             answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
             self.judge.served(call, before, int(answer[0][:3]))
-            if world.happens(f"{name} answer lost", often * temper.answer_lost):
-                world.tell(f"the answer to {what} is lost: {answer[0]}")
-                return
-            self._answer(thread, answer, waits)
-            self.call_back()
+            return answer
 
-        waits = thread.waits
-        if delay == float("inf") or world.happens(f"{name} lost", often * temper.call_lost):
-            world.tell(f"{what} is lost")
-            return
-        if self.manner.is_down or world.happens(f"{name} refused", often * temper.refused):
-            status, body = self._refusal(f"{name} status", call)
-            world.tell(f"{what} is answered with {status[:3]}")
-            world.at(world.now + delay, lambda: self._answer(thread, (status, [], body), waits))
-            return
-        if world.happens(f"{name} late", often * temper.call_late):
-            left = max(0.0, deadline - world.now)
-            # Past its deadline as well, as long as a call may still arrive (I2, I8).
-            most = (6 if environ["REQUEST_METHOD"] == "POST" else 1.5) * left
-            delay = most * 0.99 * world.share(f"{name} delay")
-            world.tell(f"{what} takes {delay:.1f} s")
-        world.at(world.now + delay, serve)
+        return Delivery(
+            what=f"{method} {environ['PATH_INFO']} of {thread.name}",
+            seconds=self.manner.seconds(call) if self.manner.seconds else seconds,
+            serve=serve,
+            refuse=lambda decision: self._refusal(decision, call),
+            is_refused=self.manner.is_down,
+            # A world has few creations and orders, and what becomes of them matters most (I8, I9).
+            often=3 if method == "POST" else 1,
+            heard=lambda: self.judge.hears(thread),
+            late=6 if method == "POST" else 1.5,
+            after=self.call_back,
+        )
 
-    def _refusal(self, name: str, call: Call) -> tuple[str, bytes]:
+    def _refusal(self, name: str, call: Call) -> Answer:
         """Return an answer of a platform that cannot, or does not want one field (I10)."""
         named = [path for path in (OURS_ALONE, BOTH) if path in call.body]
         kinds = ("500 No", "503 No", "429 No", *(["400 No"] * 2 if named else ()))
         status = "503 No" if self.manner.is_down else self.world.choose(name, kinds)
         errors = [{"field": named[-1], "message": "no"}] if status == "400 No" else []
-        return status, json.dumps({"errors": errors}).encode()
+        return status, [], json.dumps({"errors": errors}).encode()
 
     def _hide_twins(self, call: Call) -> dict[str, Any]:
         """Take away what a creation would meet, in a world whose platform takes it again (A45)."""
@@ -207,8 +195,3 @@ class Platform:
             return {}
         found = [key for key, one in there.items() if one["objectReferenceId"] == call.reference]
         return {key: there.pop(key) for key in found}
-
-    def _answer(self, thread: Thread, answer: Any, waits: int) -> None:
-        if thread.process.is_alive and thread.state == "call" and thread.waits == waits:
-            self.judge.hears(thread)
-            self.world.ready(thread, answer)

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from queue import Empty
@@ -185,10 +186,11 @@ def run(kind: str, channel: Pipe, name: str, seed: int, now: float, path: str) -
     """Be a process of this kind until it is killed."""
     os.chdir(Path(path).parent)  # its name is another one in each play, so no story may know it
     runtime.become(runtime.Process(channel, name, seed, now))
-    from crm_sync.platform import transport
+    from crm_sync.platform import outside, transport
 
     connections.settings["default"]["NAME"] = path
     transport.MOUNTS = {"http": WsgiAdapter(call_out)}
+    outside.Adapter = partial(WsgiAdapter, call_out)  # type: ignore[misc, assignment]
     process = runtime.here
     assert process
     process.adopt()
@@ -296,6 +298,18 @@ def _set_apart(reference: str) -> Any:
     return ("ended", sum(apart(home, [key], now=timezone.now()) for key, home in keys))
 
 
+def _send_again() -> Any:
+    """Do what *Send again* in the list of messages does, for all that are not delivered."""
+    from django.utils import timezone
+
+    from crm_sync.models import OutgoingMessage, Subscription
+
+    now, waiting = timezone.now(), OutgoingMessage.objects.filter(state="PENDING")
+    count = waiting.update(due_at=now, first_tried_at=None, attempts=0)
+    Subscription.objects.update(due_at=now)
+    return ("ended", 0, count)
+
+
 def _take_callers(network: str) -> Any:
     """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
     from crm_sync.models import Workspace
@@ -329,6 +343,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "request": _request,
     "command": _command,
     "push now": _push_now,
+    "send again": _send_again,
     "set apart": _set_apart,
     "take callers": _take_callers,
     "allow": _allow,

@@ -9,6 +9,7 @@ processor, it tells the scheduler and waits until it is chosen again.
 
 import _thread
 import os
+import queue
 import random
 import threading
 import time
@@ -74,7 +75,9 @@ class Process:
 
     def start_thread(self, function: Any, args: tuple[Any, ...]) -> int:
         """Start a thread that waits for its turn."""
-        tid = self._new_thread()
+        tid, ended = self._new_thread(), Lock()
+        ended.acquire()
+        function.__self__.ended = ended  # what `Thread.start` gives is a method of the thread
         self.notify("spawn", tid)
 
         def run() -> None:
@@ -83,8 +86,11 @@ class Process:
             try:
                 function(*args)
             finally:
+                ended.release()
                 self.channel.send((tid, "end", None, None))
                 self._hand_over(None)
+                # Python would take it down beside the next one, at a moment of its own.
+                self._boxes[tid].wait()
 
         return int(real.start(run, ()))
 
@@ -190,6 +196,13 @@ def _start(function: Any, args: tuple[Any, ...], *_: Any) -> int:
     return here.start_thread(function, args)
 
 
+def _join(thread: Any, timeout: float | None = None) -> None:
+    if here is None:
+        raise RuntimeError("the scheduler has one thread, so it waits for none")
+    if thread.ended.acquire(timeout=-1 if timeout is None else timeout):
+        thread.ended.release()
+
+
 def _monotonic() -> float:
     return real.monotonic() if here is None else here.now
 
@@ -214,6 +227,11 @@ def install() -> None:
     patched.Lock = patched._allocate_lock = Lock
     patched._CRLock = None  # so that RLock is the one in Python, which is made of our Lock
     patched._start_new_thread = _start
+    patched.Thread.join = _join
+    # A pool keeps its threads in a set; by itself it is ordered by where they lie in memory.
+    patched.Thread.__hash__ = lambda thread: hash(thread.name)
+    patched_queue: Any = queue
+    patched_queue.SimpleQueue = patched_queue._PySimpleQueue  # made of our locks, for pools
     time.monotonic, time.perf_counter, time.sleep = _monotonic, _monotonic, _sleep
     os.urandom = patched_random = _urandom
     random._urandom = patched_random  # type: ignore[attr-defined]

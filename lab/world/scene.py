@@ -15,11 +15,13 @@ import time_machine
 from django.conf import settings
 from django.db import connections
 
-from lab.world import process, runtime
+from lab.world import platform, process, receiver, runtime
 from lab.world.bounds import Bounds
 from lab.world.judge import LIMIT, LOW_LIMIT, RULES, Judge
+from lab.world.network import Network
 from lab.world.people import REFERENCES, People
 from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
+from lab.world.receiver import Receiver
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
 from lab.world.wires import OURS, Wires, is_done
 from sandbox.app import Sandbox
@@ -33,7 +35,6 @@ EARLY = REFERENCES[:3]  # properties with an order that are there before anythin
 SOON = 20.0  # seconds until they are
 TROUBLE = 90.0  # seconds in which anything may happen
 SETTLES = 900.0  # seconds after that in which all must be settled
-LATE_ORDER = 150.0  # seconds until a person says that an order never came (I9)
 REST = 400.0  # seconds until no property is due
 LATE_EFFECT = 130.0  # seconds in which each call that left has its effect, or never
 LOOK = 10.0  # seconds from one look to the next whether all is settled
@@ -87,11 +88,27 @@ def make_template(folder: Path) -> Template:
         configure(made, auth_type="HEADER", now=datetime.now(UTC))
         _, token = tokens.issue(made, name="ERP", scopes=EVERYTHING, now=datetime.now(UTC))
         turn.waiting(datetime.now(UTC))  # builds SQL once, not anew in each process
+        _subscribe(made.pk)
         for field, owner in RULES.items():
             set_owner(made.pk, field, Owner[owner], now=datetime.now(UTC))
         del transport.MOUNTS[ADDRESS]
     connections.close_all()
     return Template(path, json.dumps(box.workspace.to_json()), token)
+
+
+def _subscribe(workspace_id: int) -> None:
+    from crm_sync import hooks
+    from crm_sync.models import Subscription
+    from crm_sync.outgoing import outbox
+
+    Subscription.objects.create(
+        workspace_id=workspace_id,
+        address=receiver.ADDRESS,
+        kinds=[one.name for one in hooks.plugged().message_kinds],
+        secret=receiver.SECRET,
+        due_at=datetime.now(UTC),
+    )
+    outbox.note_kinds(workspace_id)
 
 
 class Scene:
@@ -124,10 +141,11 @@ class Scene:
             )
         self.wires = Wires(self.world, self.judge, template.token)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
+        self.receiver = Receiver(self.world, self.judge)
+        Network(self.world, {platform.HOST: self.platform, receiver.HOST: self.receiver})
         self.people = People(self.world, self.judge, self.wires, self.platform, folder)
         self.world.after_commit = self.judge.looks_at_statuses
         self._last_look = 0.0
-        self._asked: set[int] = set()
 
     def play(self) -> Verdict:
         """Let all happen, then let it settle, and judge."""
@@ -142,11 +160,12 @@ class Scene:
             self._until_done("command", "pull_properties", "main", "--list-only")
             self._come_to_rest()
             self.wires.job("push now")  # no event tells of their last edits (L2)
+            self._until_done("send again")
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began
             if not self.judge.wrong:
-                Bounds(self.world, self.judge, self.wires, self.platform, self.people).ask()
+                self._bounds().ask()
             self._audit()
         except Ended as error:
             self.judge.wrong.append(str(error))
@@ -242,22 +261,12 @@ class Scene:
         if not look and self.world.now - self._last_look < LOOK:
             return False
         self._last_look = self.world.now
-        self._settle_placements()
+        self.people.settle_placements()
         self.judge.open_ends = self.judge.unsettled()
         return not self.judge.open_ends
 
-    def _settle_placements(self) -> None:
-        """A person looks at the platform for each order of which nobody knows, once it is late."""
-        for number, reference in self.judge.uncertain(LATE_ORDER):
-            if number not in self._asked:
-                self._asked.add(number)
-                order = self.judge.unknown_order(reference)
-                found = ("--order", order) if order else ("--not-placed",)
-                self.world.tell(f"a person settles the placement {number}: {' '.join(found)}")
-                words = ("settle_placement", "main", str(number), *found)
-                self.wires.give(
-                    ("command", *words), lambda _, number=number: self._asked.discard(number)
-                )
+    def _bounds(self) -> Bounds:
+        return Bounds(self.world, self.judge, self.wires, self.platform, self.people, self.receiver)
 
     def _audit(self) -> None:
         """Let the product look for itself."""

@@ -1,0 +1,50 @@
+"""The receiver of the scene: another program, which gets our messages (docs/outgoing.md)."""
+
+import base64
+import hashlib
+import hmac
+
+from lab.world.judge import Judge
+from lab.world.network import Delivery
+from lab.world.process import Answer, Environ
+from lab.world.scheduler import Scheduler, Thread
+
+HOST = "receiver.test"
+ADDRESS = f"https://{HOST}/messages"
+KEY = b"a key of thirty-two bytes, no more"[:32]
+SECRET = f"whsec_{base64.b64encode(KEY).decode()}"
+REFUSALS = ("500 No", "503 No", "429 No")
+TAKEN: Answer = ("204 No Content", [], b"")
+
+
+class Receiver:
+    """It takes each message whose signature is right.
+
+    Attributes:
+        seconds: of each answer; infinite while it hangs.
+    """
+
+    def __init__(self, world: Scheduler, judge: Judge) -> None:
+        self.world, self.judge = world, judge
+        self.seconds = 0.02
+
+    def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
+        """See `Host`."""
+        key = environ["HTTP_WEBHOOK_ID"]
+        self._is_signed(key, environ, content)
+
+        def serve() -> Answer:
+            self.judge.received(key, content.decode())
+            return TAKEN
+
+        def refuse(decision: str) -> Answer:
+            return self.world.choose(decision, REFUSALS), [("Retry-After", "2")], b""
+
+        return Delivery(f"message {key[-6:]} of {thread.name}", self.seconds, serve, refuse)
+
+    def _is_signed(self, key: str, environ: Environ, content: bytes) -> None:
+        at = environ["HTTP_WEBHOOK_TIMESTAMP"]
+        digest = hmac.digest(KEY, f"{key}.{at}.".encode() + content, hashlib.sha256)
+        signature = f"v1,{base64.b64encode(digest).decode()}"
+        if environ["HTTP_WEBHOOK_SIGNATURE"] != signature:
+            self.judge.wrong.append(f"the message {key} has a wrong signature")
