@@ -24,9 +24,9 @@ from sandbox.app import Sandbox
 Document = dict[str, Any]
 LIMIT, LOW_LIMIT = 8, 4  # calls at a time that the workspace allows; some seeds begin with few
 # The fields that people change: ours alone, theirs alone, both; a list, which we also empty; and
-# what a feed brings.
+# what an imported file brings, and what the feed of a source brings.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
-LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
+LIST, IMPORTED, FED = "virtualTourLinks", "yearBuilt", "yearLastRenovated"
 # Who owns a field, by a rule of the workspace.
 RULES = {
     "displayReferenceId": "NEVER",
@@ -108,6 +108,7 @@ class Judge:
         self.lies: set[str] = set()  # orders and assignments of which an event has lied
         self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
+        self.fed: dict[str, int] = {}  # the last version of the feed: the value by reference
         self.messages: dict[str, str] = {}  # what the receiver has taken, by id
 
     @property
@@ -384,7 +385,7 @@ class Judge:
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.ask(f"{query} where due_at is null"):
             there, ours = self.there(reference), json.loads(desired)
-            for path in (OURS_ALONE, BOTH, LIST, IMPORTED):
+            for path in (OURS_ALONE, BOTH, LIST, IMPORTED, FED):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
                 is_told = any(path in paths for paths in json.loads(problem).values())
@@ -421,6 +422,11 @@ class Judge:
         for table in ("properties_property", "orders_placement", "crm_sync_receivedevent"):
             ((due,),) = self.ask(f"select count(*) from {table} where due_at is not null")
             wrong += [f"{due} rows of {table} are due"] if due else []
+        wrong += [
+            f"the feed has {FED} {value} of {reference}, and it is not there"
+            for reference, value in self.fed.items()
+            if self.there(reference).get(FED) != value
+        ]
         wrong += [f"{self.pending()} messages are pending"] if self.pending() else []
         wrong += standing(self.url, at) + not_understood(self.url)
         state = self.box.workspace.to_json()

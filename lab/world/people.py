@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lab.world import runtime
+from lab.world.feeds import Feeds
 from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES, Judge
 from lab.world.platform import Platform
 from lab.world.scheduler import Scheduler
@@ -28,10 +29,16 @@ class People:
     """Each act has a name, on which all hangs that is decided in it."""
 
     def __init__(
-        self, world: Scheduler, judge: Judge, wires: Wires, platform: Platform, folder: Path
+        self,
+        world: Scheduler,
+        judge: Judge,
+        wires: Wires,
+        platform: Platform,
+        feeds: Feeds,
+        folder: Path,
     ) -> None:
-        self.world, self.judge, self.wires, self.platform = world, judge, wires, platform
-        self.folder = folder
+        self.world, self.judge, self.wires = world, judge, wires
+        self.platform, self.feeds, self.folder = platform, feeds, folder
         self.edits = self.orders = 0
         self._holds = self._are_excluded = False
         self._asked: set[int] = set()  # placements that somebody is about to settle
@@ -149,6 +156,15 @@ class People:
                 self.judge.we_edited(reference, IMPORTED, value, status)
 
         self.wires.give(("command", "import_properties", "main", feed), done)
+
+    def publish(self, name: str) -> None:
+        """An agency has a new version of its feed, and perhaps somebody here fetches it now."""
+        self.feeds.publish(name)
+        if self.world.share(f"{name} asked") < 0.7:
+            delay = 5 * self.world.share(f"{name} asks")
+            self.world.at(
+                self.world.now + delay, lambda: self.wires.give(("fetch now",), lambda _: None)
+            )
 
     def pull(self, name: str) -> None:
         """An operator compares the list of the platform, or all of it."""
@@ -296,6 +312,6 @@ ACTS = (
     *(People.they_edit,) * 4,
     *(People.place, People.lie) * 2,
     *(People.go_on,) * 4,
-    *(People.pull, People.read_now, People.load, People.hold),
+    *(People.pull, People.read_now, People.load, People.publish, People.hold),
     *(People.exclude_callers, People.lock, People.forge),
 )

@@ -189,6 +189,7 @@ def run(kind: str, channel: Pipe, name: str, seed: int, now: float, path: str) -
     from crm_sync.platform import outside, transport
 
     connections.settings["default"]["NAME"] = path
+    settings.DATA_DIR = Path(path).parent
     transport.MOUNTS = {"http": WsgiAdapter(call_out)}
     outside.Adapter = partial(WsgiAdapter, call_out)  # type: ignore[misc, assignment]
     process = runtime.here
@@ -310,6 +311,15 @@ def _send_again() -> Any:
     return ("ended", 0, count)
 
 
+def _fetch_now() -> Any:
+    """Do what *Fetch now* in the list of sources does."""
+    from django.utils import timezone
+
+    from properties.models import Source
+
+    return ("ended", 0, Source.objects.update(is_asked=True, due_at=timezone.now()))
+
+
 def _take_callers(network: str) -> Any:
     """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
     from crm_sync.models import Workspace
@@ -344,6 +354,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "command": _command,
     "push now": _push_now,
     "send again": _send_again,
+    "fetch now": _fetch_now,
     "set apart": _set_apart,
     "take callers": _take_callers,
     "allow": _allow,

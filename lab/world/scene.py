@@ -15,8 +15,9 @@ import time_machine
 from django.conf import settings
 from django.db import connections
 
-from lab.world import platform, process, receiver, runtime
+from lab.world import feeds, platform, process, receiver, runtime
 from lab.world.bounds import Bounds
+from lab.world.feeds import Feeds
 from lab.world.judge import LIMIT, LOW_LIMIT, RULES, Judge
 from lab.world.network import Network
 from lab.world.people import REFERENCES, People
@@ -89,6 +90,7 @@ def make_template(folder: Path) -> Template:
         _, token = tokens.issue(made, name="ERP", scopes=EVERYTHING, now=datetime.now(UTC))
         turn.waiting(datetime.now(UTC))  # builds SQL once, not anew in each process
         _subscribe(made.pk)
+        _fetch(made.pk)
         for field, owner in RULES.items():
             set_owner(made.pk, field, Owner[owner], now=datetime.now(UTC))
         del transport.MOUNTS[ADDRESS]
@@ -109,6 +111,31 @@ def _subscribe(workspace_id: int) -> None:
         due_at=datetime.now(UTC),
     )
     outbox.note_kinds(workspace_id)
+
+
+def _fetch(workspace_id: int) -> None:
+    """Make a source; a person has seen a file of it before, so the next ones are imported."""
+    from properties.models import Import, Sender, Source
+
+    now = datetime.now(UTC)
+    sender = Sender.objects.create(workspace_id=workspace_id, name="Agency")
+    source = Source.objects.create(
+        workspace_id=workspace_id,
+        sender=sender,
+        address=feeds.ADDRESS,
+        every_minutes=1,
+        due_at=now,
+        set_at=now,
+    )
+    Import.objects.create(
+        workspace_id=workspace_id,
+        sender=sender,
+        source=source,
+        state=Import.State.DONE,
+        released_at=now,
+        uploaded_at=now,
+        ended_at=now,
+    )
 
 
 class Scene:
@@ -142,8 +169,14 @@ class Scene:
         self.wires = Wires(self.world, self.judge, template.token)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.receiver = Receiver(self.world, self.judge)
-        Network(self.world, {platform.HOST: self.platform, receiver.HOST: self.receiver})
-        self.people = People(self.world, self.judge, self.wires, self.platform, folder)
+        self.feeds = Feeds(self.world, self.judge)
+        hosts = {
+            platform.HOST: self.platform,
+            receiver.HOST: self.receiver,
+            feeds.HOST: self.feeds,
+        }
+        Network(self.world, hosts)
+        self.people = People(self.world, self.judge, self.wires, self.platform, self.feeds, folder)
         self.world.after_commit = self.judge.looks_at_statuses
         self._last_look = 0.0
 
@@ -161,6 +194,7 @@ class Scene:
             self._come_to_rest()
             self.wires.job("push now")  # no event tells of their last edits (L2)
             self._until_done("send again")
+            self._until_done("fetch now")
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began

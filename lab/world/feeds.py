@@ -1,0 +1,45 @@
+"""The web server of the scene: it has the feed of an agency, which a source fetches."""
+
+from lab.world.judge import FED, Judge
+from lab.world.network import Delivery
+from lab.world.process import Answer, Environ
+from lab.world.scheduler import Scheduler, Thread
+
+HOST = "feeds.test"
+ADDRESS = f"https://{HOST}/feed.csv"
+REFUSALS = ("500 No", "503 No", "429 No")
+
+
+class Feeds:
+    """It has one file, whose newer versions name the same properties, and more."""
+
+    def __init__(self, world: Scheduler, judge: Judge) -> None:
+        self.world, self.judge = world, judge
+        self.versions = 0
+
+    def publish(self, name: str) -> None:
+        """The agency changes one field of all properties that are there."""
+        self.versions += 1
+        value, references = 1_900 + self.versions, sorted(self.judge.made)
+        for reference in references:
+            self.judge.we_begin(reference, FED, value)
+        self.judge.fed = dict.fromkeys(references, value)
+        self.world.tell(f"{name}: the feed has {FED} {value} of {', '.join(references)}")
+
+    def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
+        """See `Host`."""
+        self.judge.hears(thread)  # it does not wait for the platform any more
+
+        def serve() -> Answer:
+            tag = f'"{self.versions}"'
+            if environ.get("HTTP_IF_NONE_MATCH") == tag:
+                return "304 Not Modified", [("ETag", tag)], b""
+            lines = [f"objectReferenceId,{FED}"]
+            lines += [f"{reference},{value}" for reference, value in self.judge.fed.items()]
+            body = "\n".join(lines).encode()
+            return "200 OK", [("ETag", tag), ("Content-Length", str(len(body)))], body
+
+        def refuse(decision: str) -> Answer:
+            return self.world.choose(decision, REFUSALS), [], b""
+
+        return Delivery(f"the feed for {thread.name}", 0.05, serve, refuse)
