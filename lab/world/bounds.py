@@ -12,7 +12,8 @@ from typing import Any
 
 from django.conf import settings
 
-from lab.world.judge import BOTH, LIMIT, Call, Judge
+from lab.world.call_judge import LIMIT, Call
+from lab.world.judge import BOTH, Judge
 from lab.world.people import REFERENCES, People
 from lab.world.platform import Manner, Platform
 from lab.world.receiver import Receiver
@@ -46,11 +47,11 @@ class Bounds:
         """Try some of them, by the seed."""
         for one in BOUNDS:
             name = one.__name__.removeprefix("_")
-            if self.world.share(f"bound {name}") < SHARE and not self.judge.wrong:
+            if self.world.share(f"bound {name}") < SHARE and not self.judge.record.wrong:
                 self.world.tell(f"bound: {name}")
                 self.world.doubled.clear()
                 one(self)
-                self.judge.wrong += [
+                self.judge.record.wrong += [
                     f"{message} was sent while the same one waited"
                     for message in self.world.doubled
                 ]
@@ -77,7 +78,7 @@ class Bounds:
         self.world.tell(f"{what}: {took:.1f} s")
         if not is_there():
             rest = "; ".join(self.judge.unsettled())
-            self.judge.wrong.append(f"{what}: not within {seconds:g} s ({rest})")
+            self.judge.record.wrong.append(f"{what}: not within {seconds:g} s ({rest})")
 
     def _is_settled(self) -> bool:
         self.people.settle_placements()
@@ -92,12 +93,12 @@ class Bounds:
             if one in self.judge.made
         }
         wanted = {one: value for one, value in new.items() if one not in but}
-        there = self.judge.there
+        there = self.judge.record.there
         return lambda: all(there(one).get(BOTH) == value for one, value in wanted.items())
 
     def _events_are_applied(self) -> bool:
         query = "select count(*) from crm_sync_receivedevent where due_at is not null"
-        return self.judge.ask(query) == [(0,)]
+        return self.judge.record.ask(query) == [(0,)]
 
     def _kill_workers(self) -> None:
         for slot in WORKERS:
@@ -140,7 +141,9 @@ class Bounds:
         calls = self.platform.calls - before
         self.world.tell(f"{calls} calls in forty seconds")
         if calls > 6:
-            self.judge.wrong.append(f"{calls} calls in 40 s to a platform that is down (I11)")
+            self.judge.record.wrong.append(
+                f"{calls} calls in 40 s to a platform that is down (I11)"
+            )
         self.platform.manner = Manner()
         self._within(75.0, "edits are there once the platform is back", are_there)
 
@@ -164,7 +167,7 @@ class Bounds:
         self.world.run(self.world.now + 20)
         if self.judge.slowest_answer > 2:
             slowest = f"{self.judge.slowest_answer:.1f} s"
-            self.judge.wrong.append(f"a callback waited for the broker for {slowest} (I25)")
+            self.judge.record.wrong.append(f"a callback waited for the broker for {slowest} (I25)")
         self.world.broker_patience = 0.0
         self._within(SOON, "edits are there once the broker is back", are_there)
         self._within(SOON, "events are applied after it", self._events_are_applied)
@@ -182,10 +185,10 @@ class Bounds:
             return
         self.platform.manner = Manner(seconds=lambda _: 0.5)
         self.world.run(self.world.now + 2)
-        self.judge.limit = 3
+        self.judge.calls.limit = 3
         self._within(15.0, "edits are there with three calls", self._edit_all())
         self.wires.job("allow", LIMIT)
-        self.judge.limit = LIMIT
+        self.judge.calls.limit = LIMIT
 
     def _slow_calls(self) -> None:
         """Slots and rows stay taken for as long as a call takes (A8, I6); some slots stay free."""
@@ -193,9 +196,9 @@ class Bounds:
             return
         self.platform.manner = Manner(seconds=lambda _: 0.8 * settings.CALL_DEADLINE)
         self.world.run(self.world.now + 2)
-        self.judge.push_limit = 3  # of five, since two are for other queues
+        self.judge.calls.push_limit = 3  # of five, since two are for other queues
         self._within(300.0, "edits are there after slow calls", self._edit_all())
-        self.judge.push_limit = None
+        self.judge.calls.push_limit = None
         self.platform.manner = Manner()
         self.wires.job("allow", LIMIT)
 
@@ -214,7 +217,7 @@ class Bounds:
         self._within(
             SOON,
             "an edit is there beside that of a dead worker",
-            lambda: self.judge.there(REFERENCES[1]).get(BOTH) == value,
+            lambda: self.judge.record.there(REFERENCES[1]).get(BOTH) == value,
         )
         self.wires.job("allow", LIMIT)
 
@@ -232,10 +235,10 @@ class Bounds:
         self._start_workers()
         self.platform.manner = Manner()
         self._within(300.0, "the order of a dead worker is settled", self._is_settled, LOOK_AT_ALL)
-        self.judge.orders_are_there_once()
+        self.judge.orders.are_there_once()
 
     def _senders(self) -> list[Call]:
-        calls = self.judge.under_way.values()
+        calls = self.judge.calls.under_way.values()
         return [
             one
             for one in calls
@@ -244,11 +247,11 @@ class Bounds:
 
     def _messages(self) -> None:
         """The receiver hears of what is done, soon."""
-        are_there, before = self._edit_all(), len(self.judge.messages)
+        are_there, before = self._edit_all(), len(self.judge.messages.taken)
         self._within(AT_ONCE, "edits are there before their messages", are_there)
-        self._within(AT_ONCE, "messages have come", lambda: not self.judge.pending())
-        if len(self.judge.messages) == before:
-            self.judge.wrong.append("no message came of the edits")
+        self._within(AT_ONCE, "messages have come", lambda: not self.judge.messages.pending())
+        if len(self.judge.messages.taken) == before:
+            self.judge.record.wrong.append("no message came of the edits")
 
     def _hanging_receiver(self) -> None:
         """Nobody waits for it, and it gets all once it answers and a person sends them again."""
@@ -262,7 +265,7 @@ class Bounds:
         self.receiver.seconds = 0.02
         self.wires.job("send again")
         last = settings.CALL_DEADLINE + SOON
-        self._within(last, "all messages have come", lambda: not self.judge.pending())
+        self._within(last, "all messages have come", lambda: not self.judge.messages.pending())
 
     def _doubles(self) -> None:
         """What the platform may have is not created; a link makes one of two (I36).
@@ -276,8 +279,8 @@ class Bounds:
         pulled = self.wires.job("command", "pull_properties", "main")
         self._write("PUT", "R-T", {"title": "ours T", "is24Id": "77", BOTH: "ours T"})
         world.run(world.now + 6)
-        if not is_done(pulled) or self.judge.there("R-T"):
-            self.judge.wrong.append("what the platform may have was created (I36)")
+        if not is_done(pulled) or self.judge.record.there("R-T"):
+            self.judge.record.wrong.append("what the platform may have was created (I36)")
             return
         world.temper = replace(CALM, switch=0.4)
         late = self._write("PATCH", "T-1", {"buildingZones": "late", "yearBuilt": 1977})
@@ -286,15 +289,19 @@ class Bounds:
         words = ("match_properties", "main", "--by", "is24", "--where-both", rule)
         matched = self.wires.job("command", *words)
         if are_two:
-            if matched[:2] != ("ended", 3) or self.judge.there("R-T"):
-                self.judge.wrong.append(f"a key that the platform has twice is a pair: {matched}")
+            if matched[:2] != ("ended", 3) or self.judge.record.there("R-T"):
+                self.judge.record.wrong.append(
+                    f"a key that the platform has twice is a pair: {matched}"
+                )
             self.wires.job("set apart", "R-T")
         elif not is_done(matched):  # a worker had one of both
             world.run(world.now + 5)
             self.wires.job("command", *words)
-        self._within(SOON, "what was matched is there", lambda: bool(self.judge.there("R-T")))
+        self._within(
+            SOON, "what was matched is there", lambda: bool(self.judge.record.there("R-T"))
+        )
         world.run(world.now + 10)
-        there = self.judge.there("R-T")
+        there = self.judge.record.there("R-T")
         wanted = {} if not last else {"houseReferenceId": "last"}
         if late and not are_two:
             wanted |= {"yearBuilt": 1977}
@@ -302,20 +309,28 @@ class Bounds:
             wanted |= {"title": "ours T"}
         lost = {path: there.get(path) for path, one in wanted.items() if there.get(path) != one}
         if lost:
-            self.judge.wrong.append(f"edits of {wanted} were lost by a link: {lost} (I1, I36)")
+            self.judge.record.wrong.append(
+                f"edits of {wanted} were lost by a link: {lost} (I1, I36)"
+            )
         count = sum(one.get("is24Id") == "77" for one in self._there())
         if count != (3 if are_two else 1):
-            self.judge.wrong.append(f"the platform has {count} properties with one key (I36)")
+            self.judge.record.wrong.append(
+                f"the platform has {count} properties with one key (I36)"
+            )
         traces = (
             "select 1 from properties_conflict where path = 'title' and theirs = ? union all"
             " select 1 from properties_change where path = 'title' and (old = ? or new = ?)"
         )
-        if not are_two and not self.judge.ask(traces, (json.dumps("theirs T"),) * 3):
-            self.judge.wrong.append("a link overwrote a title, and nothing tells of it (I4, I36)")
+        if not are_two and not self.judge.record.ask(traces, (json.dumps("theirs T"),) * 3):
+            self.judge.record.wrong.append(
+                "a link overwrote a title, and nothing tells of it (I4, I36)"
+            )
         self._write("PUT", "R-U", {"title": "ours U", "is24Id": "77"})
         if are_two:
             self.wires.job("set apart", "R-U")
-        self._within(SOON, "one more with that key is there", lambda: bool(self.judge.there("R-U")))
+        self._within(
+            SOON, "one more with that key is there", lambda: bool(self.judge.record.there("R-U"))
+        )
 
     def _write(self, method: str, reference: str, body: dict[str, Any]) -> bool:
         """Write by the API; return whether it was stored."""
@@ -335,7 +350,7 @@ class Bounds:
         feed = self.people.write("burst.csv", ["objectReferenceId,title", *lines])
         self.platform.manner = Manner(seconds=lambda _: 0.8)
         if not is_done(self.wires.job("command", "import_properties", "main", feed)):
-            self.judge.wrong.append("a feed of forty could not be imported")
+            self.judge.record.wrong.append("a feed of forty could not be imported")
             return
         self.people.place("bound burst")
         value = self.people.change("bound urgent", REFERENCES[0], BOTH)
@@ -350,7 +365,7 @@ class Bounds:
         self._within(
             6.0,
             "what a person pushes now is there beside forty new properties",
-            lambda: self.judge.there(REFERENCES[0]).get(BOTH) == value,
+            lambda: self.judge.record.there(REFERENCES[0]).get(BOTH) == value,
         )
         self._within(35.0, "forty new properties are there", self._are_forty)
 

@@ -28,7 +28,7 @@ class Feeds:
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
-        self.judge.hears(thread)  # it does not wait for the platform any more
+        self.judge.calls.hears(thread)  # it does not wait for the platform any more
 
         def serve() -> Answer:
             tag = f'"{self.versions}"'

@@ -114,7 +114,9 @@ class People:
         def answered(status: int | None, body: bytes) -> None:
             locked = 400 if RULES.get(path) in ("THEIRS", "FILL") else None
             if status not in (None, 200, 503, locked):
-                self.judge.wrong.append(f"an edit was answered with {status}: {body[:300]!r}")
+                self.judge.record.wrong.append(
+                    f"an edit was answered with {status}: {body[:300]!r}"
+                )
             self.judge.we_edited(reference, path, value, status)
             said = status if status else "no answer"
             self.world.tell(f"{name}: we set {path} of {reference} to {value!r}: {said}")
@@ -150,7 +152,7 @@ class People:
         def done(result: Any) -> None:
             self.world.tell(f"{name}: a feed brings {IMPORTED} {value}: {result and result[:2]}")
             if result and result[0] == "failed":
-                self.judge.wrong.append(f"an import failed: {result[1][-300:]}")
+                self.judge.record.wrong.append(f"an import failed: {result[1][-300:]}")
             for reference in references:  # without a good end each may be stored or not
                 status = 200 if is_done(result) else None
                 self.judge.we_edited(reference, IMPORTED, value, status)
@@ -195,14 +197,16 @@ class People:
         def answered(status: int | None, body: bytes) -> None:
             self.world.tell(f"{name}: we order for {reference}: {status or 'no answer'}")
             if status in (200, 202):
-                self.judge.placed(reference, key, json.loads(body)["id"])
+                self.judge.orders.placed(reference, key, json.loads(body)["id"])
                 if key not in repeated and self.world.happens(f"{name} again", 0.3):
                     repeated.add(key)  # as a program that has lost the answer
                     self.world.at(self.world.now + 20 * self.world.share(f"{name} when"), ask)
             elif status in (None, 404, 409, 503):  # the property may come yet
                 self.world.at(self.world.now + 5, ask)
             else:
-                self.judge.wrong.append(f"an order was answered with {status}: {body[:300]!r}")
+                self.judge.record.wrong.append(
+                    f"an order was answered with {status}: {body[:300]!r}"
+                )
 
         ask()
 
@@ -216,10 +220,10 @@ class People:
 
     def settle_placements(self) -> None:
         """Look at the platform for each order of which nobody knows, once it can come no more."""
-        for number, reference in self.judge.uncertain(LATE_ORDER):
+        for number, reference in self.judge.orders.uncertain(LATE_ORDER):
             if number not in self._asked:
                 self._asked.add(number)
-                order = self.judge.unknown_order(reference)
+                order = self.judge.orders.unknown_order(reference)
                 found = ("--order", order) if order else ("--not-placed",)
                 self.world.tell(f"a person settles the placement {number}: {' '.join(found)}")
                 words = ("settle_placement", "main", str(number), *found)
@@ -237,13 +241,13 @@ class People:
 
         def held(result: Any) -> None:
             if is_done(result):
-                self.judge.holds(True)
+                self.judge.calls.holds(True)
                 self.world.tell(f"{name}: a person holds all pushes for {seconds:.1f} s")
             # Without an answer it may be held as well, so they let it go on in any case.
             self.world.at(self.world.now + seconds, let_go)
 
         def let_go() -> None:
-            self.judge.holds(False)
+            self.judge.calls.holds(False)
             self.wires.give(("command", "resume", "main", "--kind", "pushes"), gone_on)
 
         def gone_on(result: Any) -> None:
@@ -283,8 +287,8 @@ class People:
         """Something else writes to the database for longer than a statement waits (I15, I25)."""
         seconds = 1 + 34 * self.world.share(f"{name} seconds") ** 4
         self.world.tell(f"{name}: the database is locked for {seconds:.1f} s")
-        self.judge.locked(True)
-        self.wires.give(("lock", seconds), lambda _: self.judge.locked(False))
+        self.judge.calls.locked(True)
+        self.wires.give(("lock", seconds), lambda _: self.judge.calls.locked(False))
 
     def forge(self, name: str) -> None:
         """Somebody calls with wrong secrets, many at a time (S1, S22)."""
@@ -301,7 +305,9 @@ class People:
 
             def answered(status: int | None, body: bytes) -> None:
                 if status not in (None, 401, 403, 429, 503):
-                    self.judge.wrong.append(f"a wrong secret was answered with {status} (S1)")
+                    self.judge.record.wrong.append(
+                        f"a wrong secret was answered with {status} (S1)"
+                    )
 
             named = dict.fromkeys(headers, said)
             self.wires.request("POST", url, named, json.dumps(event).encode(), answered)

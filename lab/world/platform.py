@@ -9,7 +9,8 @@ from typing import Any
 import requests
 
 from lab.world import process
-from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Call, Judge
+from lab.world.call_judge import Call
+from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Judge
 from lab.world.network import Delivery
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Ended, Scheduler, Thread
@@ -93,7 +94,7 @@ class Platform:
     # --- its callbacks ---
     def call_back(self) -> None:
         """Send each event once (§6.1)."""
-        self.judge.moved()
+        self.judge.orders.moved()
         while (todo := self.box._take_pending()) is not None:
             webhook, event, _ = todo
             at = timestamp(self.box.now())
@@ -142,7 +143,7 @@ class Platform:
             return
         true = self.world.choose(f"{name} of", told)
         key = true.get("assignmentId") or true["orderId"]
-        self.judge.lies.add(key)
+        self.judge.orders.lies.add(key)
         at = timestamp(self.box.now())
         event = true | {"occurredAt": at, "newStatus": self.world.choose(name, LIES)}
         self.world.tell(f"{name}: somebody lies that {key} is {event['newStatus']}")
@@ -156,11 +157,11 @@ class Platform:
         """See `Host`."""
         self.calls += 1
         method = environ["REQUEST_METHOD"]
-        call = self.judge.leaves(thread, environ, content)
+        call = self.judge.calls.leaves(thread, environ, content)
         seconds = 0.005 + self.slowest * self.world.share(f"{name} takes") ** 6
 
         def serve() -> Answer:
-            before = self.judge.there(call.reference)
+            before = self.judge.record.there(call.reference)
             hidden = self._hide_twins(call)
             answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
@@ -175,7 +176,7 @@ class Platform:
             is_refused=self.manner.is_down,
             # A world has few creations and orders, and what becomes of them matters most (I8, I9).
             often=3 if method == "POST" else 1,
-            heard=lambda: self.judge.hears(thread),
+            heard=lambda: self.judge.calls.hears(thread),
             late=6 if method == "POST" else 1.5,
             after=self.call_back,
         )

@@ -30,12 +30,12 @@ class Receiver:
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
-        self.judge.hears(thread)  # it does not wait for the platform any more
+        self.judge.calls.hears(thread)  # it does not wait for the platform any more
         key = environ["HTTP_WEBHOOK_ID"]
         self._is_signed(key, environ, content)
 
         def serve() -> Answer:
-            self.judge.received(key, content.decode())
+            self.judge.messages.received(key, content.decode())
             return TAKEN
 
         def refuse(decision: str) -> Answer:
@@ -48,4 +48,4 @@ class Receiver:
         digest = hmac.digest(KEY, f"{key}.{at}.".encode() + content, hashlib.sha256)
         signature = f"v1,{base64.b64encode(digest).decode()}"
         if environ["HTTP_WEBHOOK_SIGNATURE"] != signature:
-            self.judge.wrong.append(f"the message {key} has a wrong signature")
+            self.judge.record.wrong.append(f"the message {key} has a wrong signature")

@@ -17,12 +17,14 @@ from django.db import connections
 
 from lab.world import feeds, platform, process, receiver, runtime
 from lab.world.bounds import Bounds
+from lab.world.call_judge import LIMIT, LOW_LIMIT
 from lab.world.feeds import Feeds
-from lab.world.judge import LIMIT, LOW_LIMIT, RULES, Judge
+from lab.world.judge import RULES, Judge
 from lab.world.network import Network
 from lab.world.people import REFERENCES, People
 from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
 from lab.world.receiver import Receiver
+from lab.world.record import Record
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
 from lab.world.wires import OURS, Wires, is_done
 from sandbox.app import Sandbox
@@ -160,12 +162,10 @@ class Scene:
             workspace=PlatformState.from_json(json.loads(template.platform)),
             switches={"platform": self.world.choose("platform", PLATFORMS)},
         )
-        self.judge = Judge(self.world, self.box, self.database)
-        self.judge.limit = self.world.choose("limit", (LIMIT, LIMIT, LOW_LIMIT))
+        limit = self.world.choose("limit", (LIMIT, LIMIT, LOW_LIMIT))
+        self.judge = Judge(Record(self.world, self.box, self.database), limit)
         with closing(sqlite3.connect(self.database)) as connection, connection:
-            connection.execute(
-                "update crm_sync_workspace set max_under_way = ?", (self.judge.limit,)
-            )
+            connection.execute("update crm_sync_workspace set max_under_way = ?", (limit,))
         self.wires = Wires(self.world, self.judge, template.token)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.receiver = Receiver(self.world, self.judge)
@@ -177,7 +177,7 @@ class Scene:
         }
         Network(self.world, hosts)
         self.people = People(self.world, self.judge, self.wires, self.platform, self.feeds, folder)
-        self.world.after_commit = self.judge.looks_at_statuses
+        self.world.after_commit = self.judge.orders.looks_at_statuses
         self._last_look = 0.0
 
     def play(self) -> Verdict:
@@ -189,7 +189,7 @@ class Scene:
             began = self.world.now
             self.world.run(began + 1)
             self._until_done("allow", LIMIT)
-            self.judge.limit = LIMIT
+            self.judge.calls.limit = LIMIT
             self._until_done("command", "pull_properties", "main", "--list-only")
             self._come_to_rest()
             self.wires.job("push now")  # no event tells of their last edits (L2)
@@ -198,13 +198,13 @@ class Scene:
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began
-            if not self.judge.wrong:
+            if not self.judge.record.wrong:
                 self._bounds().ask()
             self._audit()
         except Ended as error:
-            self.judge.wrong.append(str(error))
+            self.judge.record.wrong.append(str(error))
         except AssertionError as error:
-            self.judge.wrong.append(f"the sandbox: {error}")
+            self.judge.record.wrong.append(f"the sandbox: {error}")
         finally:
             self.world.end()
         world = self.world
@@ -214,7 +214,7 @@ class Scene:
             "edits": self.people.edits + self.platform.edits,
             "seconds": world.now,
         }
-        return Verdict(world.seed, self.judge.wrong, list(world.taken), world.story, figures)
+        return Verdict(world.seed, self.judge.record.wrong, list(world.taken), world.story, figures)
 
     def _start(self, kind: str, channel: Any, name: str, now: float) -> None:
         logging.disable(logging.CRITICAL)
@@ -306,4 +306,4 @@ class Scene:
         """Let the product look for itself."""
         ended = self.wires.job("command", "audit")
         if not is_done(ended):
-            self.judge.wrong.append(f"audit: {ended}")
+            self.judge.record.wrong.append(f"audit: {ended}")

@@ -47,7 +47,7 @@ class Wires:
             if result is None or self.world.now - began > callbacks.SECONDS:
                 answered(None, b"")
             elif result[0] == "failed":
-                self.judge.wrong.append(f"the web failed: {result[1]}")
+                self.judge.record.wrong.append(f"the web failed: {result[1]}")
             else:
                 answered(*result[1:])
 
@@ -68,7 +68,7 @@ class Wires:
 
         def ended(result: Any) -> None:
             if result and result[0] == "failed" and "database is locked" not in result[1]:
-                self.judge.wrong.append(f"{job} failed: {result[1]}")
+                self.judge.record.wrong.append(f"{job} failed: {result[1]}")
             done(result)
 
         if thread:

@@ -1,0 +1,36 @@
+"""What all judges of the scene share: the sandbox, the tables, and what is wrong."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from lab.world.scheduler import Scheduler
+from sandbox.app import Sandbox
+
+
+class Record:
+    """What is there, past our models.
+
+    Attributes:
+        wrong: the promises that were broken, in words.
+    """
+
+    def __init__(self, world: Scheduler, box: Sandbox, database: Path) -> None:
+        self.world, self.box, self.database = world, box, database
+        self.wrong: list[str] = []
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.database}"
+
+    def there(self, reference: str) -> dict[str, Any]:
+        """Return what the platform has of a property; {} if it has none."""
+        return dict(self.box.workspace.properties.by_reference(reference) or {})
+
+    def ask(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Read the database past Django, by one connection, since it is read after each commit."""
+        if self._connection is None:
+            uri = f"file:{self.database}?mode=ro"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=5)
+        return self._connection.execute(query, values).fetchall()
