@@ -24,6 +24,8 @@ SHARE = 0.3  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
+STEPS = 8  # from a new assignment to its files
+STORED = 180.0  # seconds for files, each of which may have failed a few times
 AT_ONCE = 4.0  # seconds for what people do, with six properties and four threads of each worker
 SOON = 8.0  # seconds in which anything goes on after a fault (I12)
 
@@ -245,6 +247,20 @@ class Bounds:
             if (one.method, one.path) == ("POST", "/v1/orders") and one.thread.process.is_alive
         ]
 
+    def _files(self) -> None:
+        """The files of orders that end are stored, although some are cut off and workers die."""
+        self.world.temper = replace(CALM, answer_lost=0.2)
+        for number in range(STEPS):
+            self.platform.go_on(f"bound files {number}", everywhere=True)
+            self.world.run(self.world.now + 2)
+            if self.world.share(f"bound files {number} killed") < 2 / STEPS:
+                self._kill_workers()
+                self._start_workers()
+        self.world.temper = CALM
+        query = "select count(*) from orders_materialfile where stored_at is null"
+        self._within(STORED, "files are stored", lambda: self.judge.record.ask(query) == [(0,)])
+        self.judge.files.are_complete()
+
     def _messages(self) -> None:
         """The receiver hears of what is done, soon."""
         are_there, before = self._edit_all(), len(self.judge.messages.taken)
@@ -387,6 +403,7 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._slow_calls,
     Bounds._slot_of_the_dead,
     Bounds._sender_of_an_order_dies,
+    Bounds._files,
     Bounds._messages,
     Bounds._hanging_receiver,
     Bounds._doubles,

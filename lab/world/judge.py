@@ -15,6 +15,7 @@ from lab.scale.judge import properties as differing_properties
 from lab.soak.judge import not_understood, standing
 from lab.world import runtime
 from lab.world.call_judge import Call, CallJudge
+from lab.world.file_judge import FileJudge
 from lab.world.message_judge import MessageJudge
 from lab.world.order_judge import OrderJudge
 from lab.world.record import Record
@@ -33,6 +34,12 @@ RULES = {
 }
 NEVER, RULED_OURS = "displayReferenceId", "houseReferenceId"
 NOT_SENT = (THEIRS_ALONE, *(path for path, owner in RULES.items() if owner in ("NEVER", "THEIRS")))
+
+# Tables in which nothing is due in the end; a row of others is always due at some time.
+DUE = (
+    *("properties_property", "orders_placement", "orders_materialfile"),
+    "crm_sync_receivedevent",
+)
 
 
 @dataclass
@@ -66,6 +73,7 @@ class Judge:
         self.record = record
         self.calls = CallJudge(record, limit)
         self.orders, self.messages = OrderJudge(record), MessageJudge(record)
+        self.files = FileJudge(record)
         self.open_ends: list[str] = []
         self.figures: dict[str, float] = {}
         self.made: set[str] = set()
@@ -200,7 +208,7 @@ class Judge:
         """What is still to be done, or differs."""
         at = runtime.EPOCH + timedelta(seconds=self.record.world.now)
         wrong = []
-        for table in ("properties_property", "orders_placement", "crm_sync_receivedevent"):
+        for table in DUE:
             ((due,),) = self.record.ask(f"select count(*) from {table} where due_at is not null")
             wrong += [f"{due} rows of {table} are due"] if due else []
         wrong += [
@@ -248,6 +256,7 @@ class Judge:
         self.orders.are_there_once()
         self.messages.each_state_is_reported()
         self.messages.have_come()
+        self.files.are_complete()
         if self.record.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
             self.record.wrong.append("a callback with a wrong secret is stored (S1)")
         silent = "select path from properties_conflict where decision <> '' and rule = ''"

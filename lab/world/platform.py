@@ -155,6 +155,8 @@ class Platform:
     # --- our calls ---
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
+        if environ["PATH_INFO"].startswith("/files/"):
+            return self._file(thread, environ, content)
         self.calls += 1
         method = environ["REQUEST_METHOD"]
         call = self.judge.calls.leaves(thread, environ, content)
@@ -179,6 +181,26 @@ class Platform:
             heard=lambda: self.judge.calls.hears(thread),
             late=6 if method == "POST" else 1.5,
             after=self.call_back,
+        )
+
+    def _file(self, thread: Thread, environ: Environ, content: bytes) -> Delivery:
+        """Return the delivery of a file, whose address is enough, and which may end too soon."""
+        self.judge.calls.hears(thread)  # it does not wait for the platform any more
+        name = f"{thread.name} file {thread.points}"
+
+        def serve() -> Answer:
+            status, headers, body = process.answer_of(self.box, environ, content)
+            if self.world.happens(f"{name} cut", self.world.temper.answer_lost):
+                self.world.tell(f"a file for {thread.name} is cut off")
+                body = body[: int(len(body) * self.world.share(f"{name} cut at"))]
+            return status, headers, body
+
+        return Delivery(
+            what=f"a file for {thread.name}",
+            seconds=0.05,
+            serve=serve,
+            refuse=lambda decision: ("503 No", [], b""),
+            is_refused=self.manner.is_down,
         )
 
     def _refusal(self, name: str, call: Call) -> Answer:

@@ -190,6 +190,7 @@ def run(kind: str, channel: Pipe, name: str, seed: int, now: float, path: str) -
 
     connections.settings["default"]["NAME"] = path
     settings.DATA_DIR = Path(path).parent
+    settings.STORAGES["materials"]["OPTIONS"]["location"] = str(settings.DATA_DIR / "materials")
     transport.MOUNTS = {"http": WsgiAdapter(call_out)}
     outside.Adapter = partial(WsgiAdapter, call_out)  # type: ignore[misc, assignment]
     process = runtime.here
