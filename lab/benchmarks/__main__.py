@@ -50,7 +50,6 @@ BY_NAME: tuple[ModuleType, ...] = (
     feeds,
     finding,
     large,
-    latency,
     lists,
     pages,
     rendering,

@@ -26,10 +26,11 @@ QUEUES = (
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )
-# A subscription may be due at any time, but has work only with a message that is due.
+# These may be due at any time, but have work only with a message or a file that is due.
 HAS_WORK = {
     "crm_sync_subscription": "id in (select subscription_id from crm_sync_outgoingmessage"
-    " where due_at < '{since}')"
+    " where due_at < '{since}')",
+    "orders_target": "id in (select target_id from orders_targetfile where due_at < '{since}')",
 }
 GRACE = timedelta(seconds=15)  # a worker takes up by then what is due, and nobody holds
 UNDERSTOOD = ("APPLIED", "DUPLICATE", "STALE", "IGNORED")

@@ -257,9 +257,9 @@ class Bounds:
                 self._kill_workers()
                 self._start_workers()
         self.world.temper = CALM
-        query = "select count(*) from orders_materialfile where stored_at is null"
-        self._within(STORED, "files are stored", lambda: self.judge.record.ask(query) == [(0,)])
+        self._within(STORED, "files are stored and uploaded", self._is_settled, LOOK_AT_ALL)
         self.judge.files.are_complete()
+        self.judge.files.are_uploaded()
 
     def _messages(self) -> None:
         """The receiver hears of what is done, soon."""

@@ -1,16 +1,25 @@
-"""Judges the files of orders that were downloaded: each one is there completely (I27)."""
+"""Judges the files of orders: each one is stored completely (I27), and once at the target."""
 
+import hashlib
 from urllib.parse import urlsplit
 
 from lab.world.record import Record
 from sandbox.state import deliverables
 
+# Files of somebody else at the target, under the names that ours would have.
+FOREIGN = {f"{reference}/ground_photo/01.png": b"of somebody else" for reference in ("R-1", "R-3")}
+
 
 class FileJudge:
-    """What is in the storage, which is a folder of the processes."""
+    """What is in the storage, which is a folder of the processes, and at the target.
+
+    Attributes:
+        at_target: the files there by path.
+    """
 
     def __init__(self, record: Record) -> None:
         self.record = record
+        self.at_target: dict[str, bytes] = dict(FOREIGN)
 
     def are_complete(self) -> None:
         """Each file that was stored has the bytes of the platform, and each address was fetched."""
@@ -27,3 +36,20 @@ class FileJudge:
                 self.record.wrong.append(f"the file {file_name} is not stored: {problem} (I27)")
             elif not path.exists() or path.read_bytes() != wanted:
                 self.record.wrong.append(f"the file {file_name} is stored as another one (I27)")
+
+    def are_uploaded(self) -> None:
+        """Each stored file is at the target, whole and once, and nothing of others is gone."""
+        rows = self.record.ask("select name, digest, problem from orders_targetfile")
+        wanted = {name: digest for name, digest, _ in rows}
+        there = {
+            name: hashlib.sha256(content).hexdigest()
+            for name, content in self.at_target.items()
+            if name not in FOREIGN and not name.endswith(".part")
+        }
+        if there != wanted:
+            self.record.wrong.append(f"the target has {there}, and our rows say {rows}")
+        if FOREIGN.items() - self.at_target.items():
+            self.record.wrong.append("a file of somebody else at the target was replaced")
+        stored = self.record.ask("select count(*) from orders_materialfile where role = 'FILE'")
+        if stored != [(len(rows),)]:
+            self.record.wrong.append(f"of {stored} files {len(rows)} are for the target")

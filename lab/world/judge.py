@@ -37,7 +37,7 @@ NOT_SENT = (THEIRS_ALONE, *(path for path, owner in RULES.items() if owner in ("
 
 # Tables in which nothing is due in the end; a row of others is always due at some time.
 DUE = (
-    *("properties_property", "orders_placement", "orders_materialfile"),
+    *("properties_property", "orders_placement", "orders_materialfile", "orders_targetfile"),
     "crm_sync_receivedevent",
 )
 
@@ -257,6 +257,7 @@ class Judge:
         self.messages.each_state_is_reported()
         self.messages.have_come()
         self.files.are_complete()
+        self.files.are_uploaded()
         if self.record.ask("select 1 from crm_sync_receivedevent where body like '%forged%'"):
             self.record.wrong.append("a callback with a wrong secret is stored (S1)")
         silent = "select path from properties_conflict where decision <> '' and rule = ''"

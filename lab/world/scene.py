@@ -15,7 +15,7 @@ import time_machine
 from django.conf import settings
 from django.db import connections
 
-from lab.world import feeds, platform, process, receiver, runtime
+from lab.world import feeds, platform, process, receiver, runtime, target
 from lab.world.bounds import Bounds
 from lab.world.call_judge import LIMIT, LOW_LIMIT
 from lab.world.feeds import Feeds
@@ -26,6 +26,7 @@ from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
 from lab.world.receiver import Receiver
 from lab.world.record import Record
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
+from lab.world.target import Target
 from lab.world.wires import OURS, Wires, is_done
 from sandbox.app import Sandbox
 from sandbox.state.workspace import Workspace as PlatformState
@@ -93,6 +94,7 @@ def make_template(folder: Path) -> Template:
         turn.waiting(datetime.now(UTC))  # builds SQL once, not anew in each process
         _subscribe(made.pk)
         _fetch(made.pk)
+        _upload(made.pk)
         for field, owner in RULES.items():
             set_owner(made.pk, field, Owner[owner], now=datetime.now(UTC))
         del transport.MOUNTS[ADDRESS]
@@ -113,6 +115,20 @@ def _subscribe(workspace_id: int) -> None:
         due_at=datetime.now(UTC),
     )
     outbox.note_kinds(workspace_id)
+
+
+def _upload(workspace_id: int) -> None:
+    from orders.models import Target
+
+    Target.objects.create(
+        workspace_id=workspace_id,
+        name="CRM",
+        kind="WEBDAV",
+        address=target.ADDRESS,
+        user="crm",
+        secret="secret",
+        due_at=datetime.now(UTC),
+    )
 
 
 def _fetch(workspace_id: int) -> None:
@@ -174,6 +190,7 @@ class Scene:
             platform.HOST: self.platform,
             receiver.HOST: self.receiver,
             feeds.HOST: self.feeds,
+            target.HOST: Target(self.world, self.judge),
         }
         Network(self.world, hosts)
         self.people = People(self.world, self.judge, self.wires, self.platform, self.feeds, folder)
