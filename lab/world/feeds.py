@@ -1,6 +1,6 @@
 """The web server of the scene: it has the feed of an agency, which a source fetches."""
 
-from lab.world.judge import FED, Judge
+from lab.world.judge import FED, RULED_THEIRS, Judge
 from lab.world.network import Delivery
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
@@ -34,8 +34,10 @@ class Feeds:
             tag = f'"{self.versions}"'
             if environ.get("HTTP_IF_NONE_MATCH") == tag:
                 return "304 Not Modified", [("ETag", tag)], b""
-            lines = [f"objectReferenceId,{FED}"]
-            lines += [f"{reference},{value}" for reference, value in self.judge.fed.items()]
+            # The platform owns the last column, so a feed changes nothing there.
+            lines = [f"objectReferenceId,{FED},{RULED_THEIRS}"]
+            fed = self.judge.fed.items()
+            lines += [f"{reference},{value},fed {value}" for reference, value in fed]
             body = "\n".join(lines).encode()
             return "200 OK", [("ETag", tag), ("Content-Length", str(len(body)))], body
 
