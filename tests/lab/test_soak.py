@@ -18,6 +18,7 @@ from django.utils.timezone import now
 from crm_sync.inbox import store
 from crm_sync.models import Gap, ReceivedEvent, Workspace
 from crm_sync.models.due import DueModel
+from crm_sync.outgoing import outbox
 from lab.runs import Result, table
 from lab.scale import judge as scale_judge
 from lab.scale.storm import Told
@@ -26,6 +27,7 @@ from orders.models import Placement
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
+from tests.crm_sync.receivers import subscribe
 from tests.placing import place_at_once
 from tests.processes import Installation
 from tests.wsgi import WsgiAdapter
@@ -269,6 +271,18 @@ def test_a_property_that_stays_due_and_a_workspace_that_stays_paused_are_told(li
     Property.objects.filter(object_reference_id="P-0").update(due_at=now())
     Workspace.objects.update(paused_until=now() + timedelta(minutes=1))
     assert lived.unsettled() == ["1 properties are due", "the workspace is paused"]
+
+
+@on_the_database
+def test_a_subscription_is_overdue_only_with_a_message_that_waits(lived):
+    workspace = Workspace.objects.get()
+    row = subscribe(
+        workspace, "https://receiver.test/in"
+    )  # due since now, and with nothing to send
+    late = judge.GRACE + timedelta(seconds=1)
+    assert lived.unsettled(later=late) == []
+    outbox.test(row, now=now())
+    assert lived.unsettled(later=late) == ["1 rows of crm_sync_subscription are overdue"]
 
 
 def test_every_queue_is_looked_at():
