@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 
 from lab.world.call_judge import LIMIT, Call
-from lab.world.judge import BOTH, Judge
-from lab.world.people import REFERENCES, People
+from lab.world.judge import BOTH, FILLED, RULED_OURS, RULED_THEIRS, Judge
+from lab.world.people import HOLD, REFERENCES, People
 from lab.world.platform import Manner, Platform
 from lab.world.receiver import Receiver
 from lab.world.scheduler import CALM, Scheduler
@@ -283,6 +283,36 @@ class Bounds:
         last = settings.CALL_DEADLINE + SOON
         self._within(last, "all messages have come", lambda: not self.judge.messages.pending())
 
+    def _rules(self) -> None:
+        """What we own is put back, and what they have filled first is not filled (I4)."""
+        there, world = self.judge.record.there, self.world
+        name = "R-V"
+        self.people.create(name)
+        self._within(SOON, "a new property is there", lambda: bool(there(name)))
+        mine = self.people.change("bound owned", name, RULED_OURS)
+        self._within(AT_ONCE, "what we own is there", lambda: there(name).get(RULED_OURS) == mine)
+        self.wires.job("command", *HOLD)
+        filled = self.people.change("bound filled", name, FILLED)
+        for path in (RULED_OURS, RULED_THEIRS, FILLED):
+            self.platform.edit(f"bound rules {path}", name, [path])
+        theirs = there(name)
+        world.run(world.now + 2)
+        self.wires.job("command", "resume", "main", "--kind", "pushes")
+        self.wires.job("push now", name)
+        self._within(
+            SOON,
+            "what we own is put back",
+            lambda: there(name).get(RULED_OURS) == mine or self.judge.is_asked(name, RULED_OURS),
+        )
+        world.run(world.now + 2)
+        for path in (RULED_THEIRS, FILLED):
+            if there(name).get(path) != theirs[path]:
+                wrong = f"{path} is {there(name).get(path)!r}, and they had {theirs[path]!r} (I4)"
+                self.judge.record.wrong.append(wrong)
+        kept = "select 1 from properties_conflict where path = ? and ours = ?"
+        if not self.judge.record.ask(kept, (FILLED, json.dumps(filled))):
+            self.judge.record.wrong.append(f"our {filled!r} of {FILLED} is gone (I4)")
+
     def _doubles(self) -> None:
         """What the platform may have is not created; a link makes one of two (I36).
 
@@ -406,6 +436,7 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._files,
     Bounds._messages,
     Bounds._hanging_receiver,
+    Bounds._rules,
     Bounds._doubles,
     Bounds._burst,
 )

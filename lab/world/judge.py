@@ -33,7 +33,7 @@ RULES = {
     "author": "FILL",
 }
 NEVER, RULED_OURS = "displayReferenceId", "houseReferenceId"
-RULED_THEIRS = "projectReferenceId"
+RULED_THEIRS, FILLED = "projectReferenceId", "author"
 NOT_SENT = (THEIRS_ALONE, *(path for path, owner in RULES.items() if owner in ("NEVER", "THEIRS")))
 
 # Tables in which nothing is due in the end; a row of others is always due at some time.
@@ -295,7 +295,7 @@ class Judge:
             there = json.loads(desired).get(path)
         word = self.words.get((reference, path))
         theirs = word is not None and not word.is_ours and there == word.value
-        if path == RULED_OURS and stored and not self._is_asked(reference, path):
+        if path == RULED_OURS and stored and not self.is_asked(reference, path):
             theirs = False  # ours is put back
         is_ours = (there or None) in [value or None for value in possible]
         if is_ours or theirs or (not there and not stored):
@@ -309,7 +309,7 @@ class Judge:
             f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
         )
 
-    def _is_asked(self, reference: str, path: str) -> bool:
+    def is_asked(self, reference: str, path: str) -> bool:
         """Return whether a person is asked about a field."""
         row = "select problem from properties_property where object_reference_id = ?"
         return any(
