@@ -269,6 +269,22 @@ class Bounds:
         if len(self.judge.messages.taken) == before:
             self.judge.record.wrong.append("no message came of the edits")
 
+    def _receiver_down(self) -> None:
+        """It gets few messages until it is back (I11)."""
+        self.receiver.is_down = True
+        self._within(AT_ONCE, "edits are there, and the receiver is down", self._edit_all())
+        self.world.run(self.world.now + 10)
+        before = self.receiver.calls
+        self.world.run(self.world.now + 40)
+        calls = self.receiver.calls - before
+        self.world.tell(f"{calls} messages in forty seconds")
+        if calls > 6:
+            wrong = f"{calls} messages in 40 s to a receiver that is down (I11)"
+            self.judge.record.wrong.append(wrong)
+        self.receiver.is_down = False
+        self.wires.job("send again")
+        self._within(SOON, "messages have come", lambda: not self.judge.messages.pending())
+
     def _hanging_receiver(self) -> None:
         """Nobody waits for it, and it gets all once it answers and a person sends them again."""
         self.receiver.seconds = inf
@@ -435,6 +451,7 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._sender_of_an_order_dies,
     Bounds._files,
     Bounds._messages,
+    Bounds._receiver_down,
     Bounds._hanging_receiver,
     Bounds._rules,
     Bounds._doubles,

@@ -22,15 +22,18 @@ class Receiver:
 
     Attributes:
         seconds: of each answer; infinite while it hangs.
+        is_down: whether it answers each message with 503.
+        calls: that it got.
     """
 
     def __init__(self, world: Scheduler, judge: Judge) -> None:
         self.world, self.judge = world, judge
-        self.seconds = 0.02
+        self.seconds, self.is_down, self.calls = 0.02, False, 0
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
         self.judge.calls.hears(thread)  # it does not wait for the platform any more
+        self.calls += 1
         key = environ["HTTP_WEBHOOK_ID"]
         self._is_signed(key, environ, content)
 
@@ -41,7 +44,8 @@ class Receiver:
         def refuse(decision: str) -> Answer:
             return self.world.choose(decision, REFUSALS), [("Retry-After", "2")], b""
 
-        return Delivery(f"message {key[-6:]} of {thread.name}", self.seconds, serve, refuse)
+        what = f"message {key[-6:]} of {thread.name}"
+        return Delivery(what, self.seconds, serve, refuse, is_refused=self.is_down)
 
     def _is_signed(self, key: str, environ: Environ, content: bytes) -> None:
         at = environ["HTTP_WEBHOOK_TIMESTAMP"]
