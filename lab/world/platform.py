@@ -193,6 +193,8 @@ class Platform:
             if self.world.happens(f"{name} cut", self.world.temper.answer_lost):
                 self.world.tell(f"a file for {thread.name} is cut off")
                 body = body[: int(len(body) * self.world.share(f"{name} cut at"))]
+                if self.world.share(f"{name} unsized") < 0.5:  # only the list knows its size
+                    headers = [one for one in headers if one[0] != "Content-Length"]
             return status, headers, body
 
         return Delivery(
