@@ -193,7 +193,8 @@ class Platform:
             if self.world.happens(f"{name} cut", self.world.temper.answer_lost):
                 self.world.tell(f"a file for {thread.name} is cut off")
                 body = body[: int(len(body) * self.world.share(f"{name} cut at"))]
-                if self.world.share(f"{name} unsized") < 0.5:  # only the list knows its size
+                is_in_list = self._is_size_in_list(environ["PATH_INFO"])
+                if is_in_list and self.world.share(f"{name} unsized") < 0.5:
                     headers = [one for one in headers if one[0] != "Content-Length"]
             return status, headers, body
 
@@ -204,6 +205,12 @@ class Platform:
             refuse=lambda decision: ("503 No", [], b""),
             is_refused=self.manner.is_down,
         )
+
+    def _is_size_in_list(self, path: str) -> bool:
+        """Return whether the list of materials tells the size of a file (A38)."""
+        key, quality = path.split("/")[2:4]
+        known = {one["id"] for some in self.box.workspace.materials.values() for one in some}
+        return key in known and quality != "thumbnail"
 
     def _refusal(self, name: str, call: Call) -> Answer:
         """Return an answer of a platform that cannot, or does not want one field (I10)."""
