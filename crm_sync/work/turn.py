@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 SECONDS = 3.0  # of a turn, whose own cost is only a few statements
 AHEAD = 2  # rows that are claimed for each turn under way
-UNTOUCHED = timedelta(seconds=1)  # after this time a claimed row that is not begun is given back
+UNTOUCHED = timedelta(seconds=0.5)  # then a claimed row that is not begun is given back
 RENEWED_AFTER = timedelta(seconds=2)  # age of a lease; most rows are done before
 FRESH = 1.0  # seconds after an answer in which a new turn rings for another at once
 # Columns of the workspace that turns read again, since people and other workers change them.
