@@ -138,16 +138,18 @@ class Bounds:
         self.platform.manner = Manner(is_down=True)
         are_there = self._edit_all()
         self.world.run(self.world.now + 5)
-        before = self.platform.calls
-        self.world.run(self.world.now + 40)
-        calls = self.platform.calls - before
-        self.world.tell(f"{calls} calls in forty seconds")
-        if calls > 6:
-            self.judge.record.wrong.append(
-                f"{calls} calls in 40 s to a platform that is down (I11)"
-            )
+        self._gets_few("calls", "a platform", lambda: self.platform.calls)
         self.platform.manner = Manner()
         self._within(75.0, "edits are there once the platform is back", are_there)
+
+    def _gets_few(self, what: str, host: str, count: Callable[[], int]) -> None:
+        """I11: a host that is down is asked seldom."""
+        before = count()
+        self.world.run(self.world.now + 40)
+        came = count() - before
+        self.world.tell(f"{came} {what} in forty seconds")
+        if came > 6:
+            self.judge.record.wrong.append(f"{came} {what} in 40 s to {host} that is down (I11)")
 
     def _lost_messages(self) -> None:
         """What the broker loses is sent again (I12)."""
@@ -240,11 +242,11 @@ class Bounds:
         self.judge.orders.are_there_once()
 
     def _senders(self) -> list[Call]:
-        calls = self.judge.calls.under_way.values()
+        calls = self.judge.calls
         return [
             one
-            for one in calls
-            if (one.method, one.path) == ("POST", "/v1/orders") and one.thread.process.is_alive
+            for one in calls.under_way.values()
+            if (one.method, one.path) == ("POST", "/v1/orders") and calls.is_under_way(one)
         ]
 
     def _files(self) -> None:
@@ -274,13 +276,7 @@ class Bounds:
         self.receiver.is_down = True
         self._within(AT_ONCE, "edits are there, and the receiver is down", self._edit_all())
         self.world.run(self.world.now + 10)
-        before = self.receiver.calls
-        self.world.run(self.world.now + 40)
-        calls = self.receiver.calls - before
-        self.world.tell(f"{calls} messages in forty seconds")
-        if calls > 6:
-            wrong = f"{calls} messages in 40 s to a receiver that is down (I11)"
-            self.judge.record.wrong.append(wrong)
+        self._gets_few("messages", "a receiver", lambda: self.receiver.calls)
         self.receiver.is_down = False
         self.wires.job("send again")
         self._within(SOON, "messages have come", lambda: not self.judge.messages.pending())

@@ -19,6 +19,7 @@ class Call:
         reference: of the property that it changes; "" if it changes none.
         read: the step at which the platform served the last read of this job; None without one.
         left, left_at: the step and the moment at which it left us.
+        waits: the number of this wait of its thread (`Thread.waits`).
     """
 
     thread: Thread
@@ -29,6 +30,7 @@ class Call:
     read: int | None
     left: int
     left_at: float
+    waits: int
 
 
 class CallJudge:
@@ -72,6 +74,7 @@ class CallJudge:
             read,
             self.record.world.steps,
             self.record.world.now,
+            thread.waits,
         )
         if method != "GET":
             self.last_change = self.record.world.now
@@ -88,7 +91,7 @@ class CallJudge:
         self._locks += 1 if is_locked else -1
         self._unlocked_at = inf if self._locks else self.record.world.now
 
-    def _is_under_way(self, call: Call) -> bool:
+    def is_under_way(self, call: Call) -> bool:
         """Return whether a live worker waits for its answer, and could renew what it holds since.
 
         It cannot while it stands still, or while somebody else holds the lock of the database, as
@@ -97,17 +100,18 @@ class CallJudge:
         process = call.thread.process
         is_free = max(self._unlocked_at, self.record.world.frozen_until) < call.left_at
         is_live = process.is_alive and is_free
-        return is_live and process.kind == "worker" and call.thread.state == "call"
+        is_waited_for = call.thread.state == "call" and call.thread.waits == call.waits
+        return is_live and process.kind == "worker" and is_waited_for
 
     def _alone(self, call: Call) -> None:
         """I6: at most one call that changes a property runs at a time."""
         others = (one for one in self.under_way.values() if one.method != "GET")
-        if any(one.reference == call.reference and self._is_under_way(one) for one in others):
+        if any(one.reference == call.reference and self.is_under_way(one) for one in others):
             self.record.wrong.append(f"two calls change {call.reference} at one time (I6)")
 
     def _calls_at_once(self) -> None:
         """A8: the platform gets as many calls at a time as the workspace allows, and no more."""
-        alive = [call for call in self.under_way.values() if self._is_under_way(call)]
+        alive = [call for call in self.under_way.values() if self.is_under_way(call)]
         if len(alive) > self.limit:
             self.record.wrong.append(f"{len(alive)} calls at a time (A8)")
         pushes = sum(bool(call.reference) for call in alive)
@@ -115,9 +119,6 @@ class CallJudge:
             self.record.wrong.append(
                 f"{pushes} pushes at a time, where {self.push_limit} may be (A8)"
             )
-
-    def hears(self, thread: Thread) -> None:
-        self.under_way.pop(thread, None)
 
     def holds(self, is_held: bool) -> None:
         """Take note that a person holds pushes, or is about to let them go on."""

@@ -1,13 +1,12 @@
 """The web server of the scene: it has the feed of an agency, which a source fetches."""
 
 from lab.world.judge import FED, RULED_THEIRS, Judge
-from lab.world.network import Delivery
+from lab.world.network import REFUSALS, Delivery
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
 HOST = "feeds.test"
 ADDRESS = f"https://{HOST}/feed.csv"
-REFUSALS = ("500 No", "503 No", "429 No")
 
 
 class Feeds:
@@ -28,7 +27,6 @@ class Feeds:
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
-        self.judge.calls.hears(thread)  # it does not wait for the platform any more
 
         def serve() -> Answer:
             tag = f'"{self.versions}"'

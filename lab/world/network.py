@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
+REFUSALS = ("500 No", "503 No", "429 No")  # of a host that cannot answer now
+
 
 def nothing() -> None:
     """Do nothing."""
@@ -24,7 +26,6 @@ class Delivery:
         refuse: returns another answer; called with the name of the decision.
         is_refused: whether it is refused in any case.
         often: how many times as often something befalls it.
-        heard: called once its thread gets the answer.
         late: how many times the time of a call it may be late.
         after: called once the answer is on its way.
     """
@@ -35,7 +36,6 @@ class Delivery:
     refuse: Callable[[str], Answer]
     is_refused: bool = False
     often: float = 1
-    heard: Callable[[], None] = nothing
     late: float = 1.5
     after: Callable[[], None] = nothing
 
@@ -72,7 +72,6 @@ class Network:
 
         def give(answer: Answer) -> None:
             if thread.process.is_alive and thread.state == "call" and thread.waits == waits:
-                call.heard()
                 world.ready(thread, answer)
 
         if delay == inf or world.happens(f"{name} lost", call.often * temper.call_lost):

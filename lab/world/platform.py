@@ -178,14 +178,12 @@ class Platform:
             is_refused=self.manner.is_down,
             # A world has few creations and orders, and what becomes of them matters most (I8, I9).
             often=3 if method == "POST" else 1,
-            heard=lambda: self.judge.calls.hears(thread),
             late=6 if method == "POST" else 1.5,
             after=self.call_back,
         )
 
     def _file(self, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """Return the delivery of a file, whose address is enough, and which may end too soon."""
-        self.judge.calls.hears(thread)  # it does not wait for the platform any more
         name = f"{thread.name} file {thread.points}"
 
         def serve() -> Answer:

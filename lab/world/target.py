@@ -15,12 +15,10 @@ class Target:
     """It has files by path, and some of them are of somebody else."""
 
     def __init__(self, world: Scheduler, judge: Judge) -> None:
-        self.world, self.judge = world, judge
-        self.files = judge.files.at_target
+        self.world, self.files = world, judge.files.at_target
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
-        self.judge.calls.hears(thread)  # it does not wait for the platform any more
         path = environ["PATH_INFO"].encode("latin-1").decode().removeprefix("/in/")
         what = f"{environ['REQUEST_METHOD']} {path} of {thread.name}"
 
