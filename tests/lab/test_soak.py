@@ -276,9 +276,7 @@ def test_a_property_that_stays_due_and_a_workspace_that_stays_paused_are_told(li
 @on_the_database
 def test_a_subscription_is_overdue_only_with_a_message_that_waits(lived):
     workspace = Workspace.objects.get()
-    row = subscribe(
-        workspace, "https://receiver.test/in"
-    )  # due since now, and with nothing to send
+    row = subscribe(workspace, "https://receiver.test/in")  # due, and nothing to send
     late = judge.GRACE + timedelta(seconds=1)
     assert lived.unsettled(later=late) == []
     outbox.test(row, now=now())
