@@ -51,6 +51,7 @@ class NoticeOutcome(StrEnum):
 
     SENT = "sent"
     NO_NEWS = "no news"  # for this person
+    TOO_SOON = "too soon"  # after the last mail
     CHANGED = "changed meanwhile"
     PUT_OFF = "put off"  # the mail server did not accept it
 
@@ -87,6 +88,10 @@ def tell(
 
 def _tell(claim: Claim[PersonSettings], invite: Invite, *, now: datetime) -> NoticeOutcome:
     row = claim.row
+    # Somebody who switches their mails off and on again is due at once.
+    if row.mailed_at and timedelta(0) <= now - row.mailed_at < EVERY:
+        claim.finish(due_at=row.mailed_at + EVERY)
+        return NoticeOutcome.TOO_SOON
     person = User.objects.get(pk=row.person_id)
     after, until = _window(row, now)
     wanted = NewsFilter(person, row.kinds, row.only_mine, after, until)
@@ -125,7 +130,7 @@ def _told(claim: Claim[PersonSettings], until: datetime, **columns: datetime) ->
     moved = columns | {"told_until": until}
     done = {"telling_until": None, "attempts": 0, "problem": ""}
     if not claim.finish_if(moved | done, told_until=claim.row.told_until):
-        claim.finish(due_at=columns["due_at"])
+        claim.finish(**columns)
 
 
 def _window(row: PersonSettings, now: datetime) -> tuple[datetime, datetime]:

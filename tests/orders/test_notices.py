@@ -67,7 +67,7 @@ def drain() -> dict[str, int]:
 def pass_by(time: timedelta) -> None:
     """Let time go by, for what these tests look at."""
     for row in PersonSettings.objects.all():
-        for column in ("due_at", "told_until", "telling_until", "lease_until"):
+        for column in ("due_at", "told_until", "telling_until", "lease_until", "mailed_at"):
             if moment := getattr(row, column):
                 PersonSettings.objects.filter(pk=row.pk).update(**{column: moment - time})
     for change in Change.objects.all():
@@ -388,13 +388,50 @@ def test_who_switches_off_while_her_mail_goes_out_stays_off(main, settings):
     assert (row.due_at, row.told_until, row.lease_token) == (None, None, None)
 
 
+@pytest.mark.rule("I33")
+@pytest.mark.parametrize("way", ["Outside", "SwitchingTwice"])
+def test_who_switches_off_and_on_gets_no_second_mail_within_a_quarter_of_an_hour(
+    main, settings, way
+):
+    """They switch after the first mail, or while it goes out."""
+    person = agent()
+    cancelled(make_order(main, "1"))
+    settings.EMAIL_BACKEND = WAY(way)
+    assert drain().get("sent") == 1
+    settings.EMAIL_BACKEND = WAY("Outside")
+    if way == "Outside":
+        switch(person)
+        switch(person, *News)
+    cancelled(make_order(main, "2"), ago=timedelta(0))
+    pass_by(3 * MINUTE)
+    assert drain() == {"too soon": 1}
+    pass_by(11 * MINUTE)
+    assert drain() == {}
+    pass_by(MINUTE)
+    assert drain() == {"sent": 1}
+    assert [subject for _, subject in sent()] == ["Orders: 1 was cancelled"] * 2
+    assert "Order 2" in mail.outbox[1].body
+
+
+def switch(person: User, *kinds: News) -> None:
+    choose(person, kinds=kinds, only_mine=False, time_zone="", language="", now=now())
+
+
 class Switching(locmem.EmailBackend):
-    """She switches her mails off while one goes out."""
+    """They switch their mails off while one goes out."""
 
     def send_messages(self, messages):
-        person = User.objects.get(username="agent")
-        choose(person, kinds=(), only_mine=False, time_zone="", language="", now=now())
+        switch(User.objects.get(username="agent"))
         return super().send_messages(messages)
+
+
+class SwitchingTwice(Switching):
+    """They switch them off and on."""
+
+    def send_messages(self, messages):
+        taken = super().send_messages(messages)
+        switch(User.objects.get(username="agent"), *News)
+        return taken
 
 
 def test_after_weeks_without_a_mail_server_only_the_last_fortnight_is_told(main):
