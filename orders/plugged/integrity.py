@@ -263,11 +263,7 @@ def mails(workspace_id: int, now: datetime) -> CheckGroup:
             "not sent": ~OFF & ~is_well,
             "not wanted": OFF,
         },
-        [
-            Invariant("is sent later than any wait", too_late),
-            never_left(now),
-            leased_too_long(now),
-        ],
+        [Invariant("is sent later than any wait", too_late), leased_too_long(now)],
     )
 
 
@@ -284,7 +280,6 @@ def reminded(workspace_id: int, now: datetime) -> CheckGroup:
                 "is looked at later than any wait",
                 Q(due_at__gt=now + reminders.LONGEST_WAIT + CLOCKS),
             ),
-            never_left(now),
             leased_too_long(now),
         ],
     )
