@@ -38,6 +38,7 @@ MATCHING = "tests/properties/test_matching_laws.py"
 CONFIGURATION = "tests/properties/test_configuration.py"
 MATCH_PAGE = "tests/properties/test_match_page.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
+NOTICES = "tests/orders/test_notices.py"
 OWNERS = "tests/properties/test_owners.py"
 OWNER_LAWS = "tests/properties/test_owner_laws.py"
 OWNED_CHANNELS = "tests/properties/test_owned_channels.py"
@@ -1861,6 +1862,46 @@ MUTANTS = (
         "over.exclude(told_at=None).update(ended_at=now, due_at=now, told_to=[], attempts=0)",
         "over.exclude(told_at=None).update(ended_at=now, due_at=None, told_to=[], attempts=0)",
         (ALARMS,),
+    ),
+    Mutant(
+        "a mail leaves out what is committed late (I33)",
+        "orders/people/mail_queue.py",
+        "_window",
+        "now - SETTLES",
+        "now",
+        (NOTICES,),
+    ),
+    Mutant(
+        "a mail does not say that it is on its way (I33)",
+        "orders/people/mail_queue.py",
+        "_tell",
+        "{'telling_until': until}",
+        "{'telling_until': None}",
+        (NOTICES,),
+    ),
+    Mutant(
+        "who switches mails off and on gets two in a quarter of an hour (I33)",
+        "orders/people/mail_queue.py",
+        "_tell",
+        "timedelta(0) <= now - row.mailed_at < EVERY",
+        "False",
+        (NOTICES,),
+    ),
+    Mutant(
+        "what a mail server refused counts as told (I33)",
+        "orders/people/mail_queue.py",
+        "_tell",
+        "queues.put_off(claim, problem=problem_of(error), telling_until=None)",
+        "_told(claim, until, due_at=now + EVERY)",
+        (NOTICES,),
+    ),
+    Mutant(
+        "who switched mails off is told on (I33)",
+        "orders/people/mail_queue.py",
+        "_told",
+        "claim.finish_if(moved | done, told_until=claim.row.told_until)",
+        "claim.finish_if(moved | done)",
+        (NOTICES,),
     ),
     Mutant(
         "a person is reminded of the same time twice",

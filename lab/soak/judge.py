@@ -26,12 +26,15 @@ QUEUES = (
     *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
     *("properties_source", "properties_undo"),
 )
-# These may be due at any time, but have work only with a message or a file that is due.
+# These may be due at any time, but have work only with a message or a file that is due, or news.
 HAS_WORK = {
     "crm_sync_subscription": "id in (select subscription_id from crm_sync_outgoingmessage"
     " where due_at < '{since}')",
+    "orders_personsettings": "told_until < (select max(created_at) from orders_statuschange"
+    " where news is not null and created_at < '{settled}')",
     "orders_target": "id in (select target_id from orders_targetfile where due_at < '{since}')",
 }
+SETTLES = timedelta(minutes=2)  # age of news before it is mailed (I33)
 GRACE = timedelta(seconds=15)  # a worker takes up by then what is due, and nobody holds
 UNDERSTOOD = ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
 LATE = timedelta(seconds=15)  # from what happens on the platform to its callback, at most
@@ -66,13 +69,15 @@ def unsettled(url: str, workspace: int, state: Document, *, at: datetime) -> lis
 
 def standing(url: str, at: datetime) -> list[str]:
     """Nothing has been due for longer than a worker needs to take it up (I12)."""
-    moment, since = (one.astimezone(UTC).isoformat(" ") for one in (at, at - GRACE))
+    moment, since, settled = (
+        one.astimezone(UTC).isoformat(" ") for one in (at, at - GRACE, at - GRACE - SETTLES)
+    )
     overdue = f"due_at < '{since}' and (lease_until is null or lease_until < '{since}')"
     # A platform that is away, or asks for a pause, is waited for.
     paused = _count(url, "crm_sync_workspace", f"paused_until > '{moment}'")
     each = (
         f"select '{table}', count(*) from {table} where {overdue}"
-        f" and {HAS_WORK.get(table, 'true').format(since=since)}"
+        f" and {HAS_WORK.get(table, 'true').format(since=since, settled=settled)}"
         for table in QUEUES
     )
     counts = ask(url, " union all ".join(each))

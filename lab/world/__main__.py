@@ -53,9 +53,9 @@ def main(arguments: list[str]) -> int:
         folder = Path(made)
         os.environ["DATA_DIR"] = str(folder / "data")
         process.prepare()
-        from lab.world import scene
+        from lab.world.template import make_template
 
-        template = scene.make_template(folder)
+        template = make_template(folder)
         gc.collect()
         gc.freeze()
         began = runtime.real.monotonic()

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from lab.world.call_judge import LIMIT, Call
 from lab.world.judge import BOTH, FILLED, RULED_OURS, RULED_THEIRS, Judge
+from lab.world.mail import NIGHT, READERS, MailServer
 from lab.world.people import HOLD, REFERENCES, People
 from lab.world.platform import Manner, Platform
 from lab.world.receiver import Receiver
@@ -23,6 +24,7 @@ from lab.world.wires import Wires, is_done
 SHARE = 0.3  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
+OLD_NEWS = 120.0  # seconds until news may be mailed (I33)
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
 STEPS = 8  # from a new assignment to its files
 STORED = 180.0  # seconds for files, each of which may have failed a few times
@@ -41,9 +43,11 @@ class Bounds:
         platform: Platform,
         people: People,
         receiver: Receiver,
+        mail: MailServer,
     ) -> None:
         self.world, self.judge, self.wires = world, judge, wires
-        self.platform, self.people, self.receiver = platform, people, receiver
+        self.platform, self.people = platform, people
+        self.receiver, self.mail = receiver, mail
 
     def ask(self) -> None:
         """Try some of them, by the seed."""
@@ -295,6 +299,37 @@ class Bounds:
         last = settings.CALL_DEADLINE + SOON
         self._within(last, "all messages have come", lambda: not self.judge.messages.pending())
 
+    def _news(self, name: str) -> None:
+        """Let an order be delivered."""
+        there = self.platform.box.workspace.orders
+        before = len(there)
+        self.people.place(f"bound {name}", REFERENCES[0])
+        self._within(SOON, "an order is there", lambda: len(there) > before)
+        for number in range(STEPS):
+            self.platform.go_on(f"bound {name} {number}", everywhere=True)
+            self.world.run(self.world.now + 3.5)
+        self._within(120.0, "the order is delivered", self._is_settled, LOOK_AT_ALL)
+
+    def _sender_of_a_mail_dies(self) -> None:
+        """The next worker sends the same mail once more (I33), and not one with later news."""
+        reader, last = READERS[0], self.judge.mails.last
+        self._news("mail")
+        self.mail.is_mute = True
+        before = last.get(reader)
+        self.world.sleep(NIGHT)
+        self._within(SOON, "a mail went out", lambda: last.get(reader) is not before)
+        self._kill_workers()
+        self._start_workers()
+        self._news("later")
+        first = last[reader]
+        self.mail.is_mute = False
+        self.world.sleep(REPEATED + OLD_NEWS)
+        self._within(SOON, "the mail went out again", lambda: last[reader] is not first)
+        again, key = last[reader], "Message-ID"
+        if again[key] != first[key]:
+            wrong = f"after {first['Subject']} a dead worker's mail is {again['Subject']} (I33)"
+            self.judge.record.wrong.append(wrong)
+
     def _rules(self) -> None:
         """What we own is put back, and what they have filled first is not filled (I4)."""
         there, world = self.judge.record.there, self.world
@@ -449,6 +484,7 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._messages,
     Bounds._receiver_down,
     Bounds._hanging_receiver,
+    Bounds._sender_of_a_mail_dies,
     Bounds._rules,
     Bounds._doubles,
     Bounds._burst,

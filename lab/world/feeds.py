@@ -15,6 +15,7 @@ class Feeds:
     def __init__(self, world: Scheduler, judge: Judge) -> None:
         self.world, self.judge = world, judge
         self.versions = 0
+        self.lines: list[str] = []
 
     def publish(self, name: str) -> None:
         """The agency changes one field of all properties that are there."""
@@ -22,7 +23,8 @@ class Feeds:
         value, references = 1_900 + self.versions, sorted(self.judge.made)
         for reference in references:
             self.judge.we_begin(reference, FED, value)
-        self.judge.fed = dict.fromkeys(references, value)
+            self.judge.fed[reference, FED] = value
+        self.lines = [f"{reference},{value},fed {value}" for reference in references]
         self.world.tell(f"{name}: the feed has {FED} {value} of {', '.join(references)}")
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
@@ -33,9 +35,7 @@ class Feeds:
             if environ.get("HTTP_IF_NONE_MATCH") == tag:
                 return "304 Not Modified", [("ETag", tag)], b""
             # The platform owns the last column, so a feed changes nothing there.
-            lines = [f"objectReferenceId,{FED},{RULED_THEIRS}"]
-            fed = self.judge.fed.items()
-            lines += [f"{reference},{value},fed {value}" for reference, value in fed]
+            lines = [f"objectReferenceId,{FED},{RULED_THEIRS}", *self.lines]
             body = "\n".join(lines).encode()
             return "200 OK", [("ETag", tag), ("Content-Length", str(len(body)))], body
 

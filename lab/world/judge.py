@@ -15,16 +15,19 @@ from lab.scale.judge import properties as differing_properties
 from lab.soak.judge import not_understood, standing
 from lab.world import runtime
 from lab.world.call_judge import Call, CallJudge
+from lab.world.feed_judge import FeedJudge
 from lab.world.file_judge import FileJudge
+from lab.world.mail_judge import MailJudge
 from lab.world.message_judge import MessageJudge
 from lab.world.order_judge import OrderJudge
 from lab.world.record import Record
 
 Document = dict[str, Any]
 # The fields that people change: ours alone, theirs alone, both; a list, which we also empty; and
-# what an imported file brings, and what the feed of a source brings.
+# what an imported file brings, what the feed of a source brings, and what is delivered in turn.
 OURS_ALONE, THEIRS_ALONE, BOTH = "title", "floor", "buildingZones"
-LIST, IMPORTED, FED = "virtualTourLinks", "yearBuilt", "yearLastRenovated"
+LIST, IMPORTED = "virtualTourLinks", "yearBuilt"
+FED, DELIVERED = "yearLastRenovated", "numberOfParcels"
 # Who owns a field, by a rule of the workspace.
 RULES = {
     "displayReferenceId": "NEVER",
@@ -74,7 +77,8 @@ class Judge:
         self.record = record
         self.calls = CallJudge(record, limit)
         self.orders, self.messages = OrderJudge(record), MessageJudge(record)
-        self.files = FileJudge(record)
+        self.files, self.mails = FileJudge(record), MailJudge(record)
+        self.feeds = FeedJudge(record)
         self.open_ends: list[str] = []
         self.figures: dict[str, float] = {}
         self.made: set[str] = set()
@@ -83,7 +87,7 @@ class Judge:
         self.ours: dict[tuple[str, str], list[Edit]] = {}
         self.excluded_at: int | None = None  # the step at which no callback may come any more
         self.slowest_answer = 0.0  # of all callbacks, in seconds
-        self.fed: dict[str, int] = {}  # the last version of the feed: the value by reference
+        self.fed: dict[tuple[str, str], int] = {}  # by reference and field, what feeds brought last
 
     # --- what people do ---
     def we_begin(self, reference: str, path: str, value: Any) -> None:
@@ -194,7 +198,7 @@ class Judge:
         query = "select object_reference_id, desired, problem from properties_property"
         for reference, desired, problem in self.record.ask(f"{query} where due_at is null"):
             there, ours = self.record.there(reference), json.loads(desired)
-            for path in (OURS_ALONE, BOTH, LIST, IMPORTED, FED):
+            for path in (OURS_ALONE, BOTH, LIST, IMPORTED, FED, DELIVERED):
                 word = self.words.get((reference, path))
                 is_ours = word is not None and word.is_ours and word.value == there.get(path)
                 is_told = any(path in paths for paths in json.loads(problem).values())
@@ -213,9 +217,9 @@ class Judge:
             ((due,),) = self.record.ask(f"select count(*) from {table} where due_at is not null")
             wrong += [f"{due} rows of {table} are due"] if due else []
         wrong += [
-            f"the feed has {FED} {value} of {reference}, and it is not there"
-            for reference, value in self.fed.items()
-            if self.record.there(reference).get(FED) != value
+            f"a feed has {path} {value} of {reference}, and it is not there"
+            for (reference, path), value in self.fed.items()
+            if self.record.there(reference).get(path) != value
         ]
         wrong += (
             [f"{self.messages.pending()} messages are pending"] if self.messages.pending() else []

@@ -25,6 +25,7 @@ class Delivery:
         serve: lets it have its effect, and returns the answer.
         refuse: returns another answer; called with the name of the decision.
         is_refused: whether it is refused in any case.
+        is_mute: whether its answer is lost in any case.
         often: how many times as often something befalls it.
         late: how many times the time of a call it may be late.
         after: called once the answer is on its way.
@@ -35,6 +36,7 @@ class Delivery:
     serve: Callable[[], Answer]
     refuse: Callable[[str], Answer]
     is_refused: bool = False
+    is_mute: bool = False
     often: float = 1
     late: float = 1.5
     after: Callable[[], None] = nothing
@@ -64,7 +66,8 @@ class Network:
 
         def serve() -> None:
             answer = call.serve()
-            if world.happens(f"{name} answer lost", call.often * temper.answer_lost):
+            often = call.often * temper.answer_lost
+            if call.is_mute or world.happens(f"{name} answer lost", often):
                 world.tell(f"the answer to {call.what} is lost: {answer[0]}")
                 return
             give(answer)

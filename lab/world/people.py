@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lab.world import runtime
+from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
 from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES, Judge
+from lab.world.mail import READERS
 from lab.world.platform import Platform
 from lab.world.scheduler import Scheduler
 from lab.world.wires import Wires, is_done
@@ -21,6 +23,15 @@ FIELDS = (OURS_ALONE, BOTH, BOTH, LIST, LIST, *RULES)
 LATE_ORDER = 150.0  # seconds until a person says that an order never came (I9)
 NOBODY = "10.9.9.9/32"  # from where no callback comes
 WRONG = ("", "wrong", "wröng", "the-secret")
+# What programs try, and the status that each must get.
+WRITTEN = 204  # without the row, which a program that only writes may not read
+PRYING = (
+    ("neighbour", "GET", 404),
+    ("neighbour", "PATCH", 404),
+    ("reader", "PATCH", 403),
+    ("writer", "GET", 403),
+    ("writer", "PATCH", WRITTEN),
+)
 
 Choice = TypeVar("Choice")
 
@@ -35,12 +46,14 @@ class People:
         wires: Wires,
         platform: Platform,
         feeds: Feeds,
+        deliveries: Deliveries,
         folder: Path,
     ) -> None:
         self.world, self.judge, self.wires = world, judge, wires
         self.platform, self.feeds, self.folder = platform, feeds, folder
+        self.deliveries = deliveries
         self.edits = self.orders = 0
-        self._holds = self._are_excluded = False
+        self._holds = self._are_excluded = self._chooses = False
         self._asked: set[int] = set()  # placements that somebody is about to settle
         # In half of the seeds few kinds of acts meet at few places, and so each other.
         is_dense = world.share("dense") < 0.5
@@ -162,6 +175,14 @@ class People:
     def publish(self, name: str) -> None:
         """An agency has a new version of its feed, and perhaps somebody here fetches it now."""
         self.feeds.publish(name)
+        self._fetch(name)
+
+    def deliver(self, name: str) -> None:
+        """Somebody delivers a file to the folder of a source."""
+        self.deliveries.deliver(name)
+        self._fetch(name)
+
+    def _fetch(self, name: str) -> None:
         if self.world.share(f"{name} asked") < 0.7:
             delay = 5 * self.world.share(f"{name} asks")
             self.world.at(
@@ -177,6 +198,23 @@ class People:
         """An agent presses *Push and read now*."""
         self.world.tell(f"{name}: all properties are read")
         self.wires.give(("push now",), lambda _: None)
+
+    def pry(self, name: str) -> None:
+        """A program tries what its token may not do (S12)."""
+        reference = self._where(name)
+        if reference not in self.judge.made:
+            return
+        program, method, expected = self.world.choose(f"{name} how", PRYING)
+
+        def answered(status: int | None, body: bytes) -> None:
+            self.world.tell(f"{name}: {program} tries {method} {reference}: {status or 'nothing'}")
+            if status not in (expected, None, 503):
+                what = f"{method} of {program} was answered with {status} {body[:100]!r} (S12)"
+                self.judge.record.wrong.append(what)
+
+        path = f"/properties/{quote(reference, safe='')}"
+        body = {} if expected == WRITTEN else {OURS_ALONE: "ours, pried"}
+        self.wires.ask(method, path, body, answered, program=program)
 
     # --- orders ---
     def place(self, name: str, reference: str = "") -> None:
@@ -217,6 +255,23 @@ class People:
     def lie(self, name: str) -> None:
         """Somebody tells of a status that an order does not have."""
         self.platform.lie(name)
+
+    def change_mind(self, name: str) -> None:
+        """The second reader wants no mail any more, or wants it again (I33)."""
+        reader = READERS[1]
+        if self._chooses:
+            return
+        self._chooses = True
+        wanted = self.judge.mails.wanted[reader] is None
+        self.judge.mails.wanted[reader] = None
+
+        def chosen(result: Any) -> None:
+            self._chooses = False
+            if wanted and is_done(result):
+                self.judge.mails.wanted[reader] = self.judge.mails.now
+            self.world.tell(f"{name}: {reader} wants {'' if wanted else 'no '}mail")
+
+        self.wires.give(("choose mail", reader, wanted), chosen)
 
     def settle_placements(self) -> None:
         """Look at the platform for each order of which nobody knows, once it can come no more."""
@@ -320,4 +375,5 @@ ACTS = (
     *(People.go_on,) * 4,
     *(People.pull, People.read_now, People.load, People.publish, People.hold),
     *(People.exclude_callers, People.lock, People.forge),
+    *(People.change_mind, People.pry, People.deliver),
 )

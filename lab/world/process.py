@@ -321,11 +321,21 @@ def _fetch_now() -> Any:
     return ("ended", 0, Source.objects.update(is_asked=True, due_at=timezone.now()))
 
 
+def _choose_mail(address: str, wanted: bool) -> Any:
+    """Let a person want mail of all news, or of none, as on the page of their settings."""
+    from django.utils import timezone
+
+    from lab.world import mail
+
+    mail.choose(address, wanted=wanted, now=timezone.now())
+    return ("ended", 0)
+
+
 def _take_callers(network: str) -> Any:
     """Let callbacks come from one network alone, as an operator does on the page of a workspace."""
     from crm_sync.models import Workspace
 
-    Workspace.objects.update(callback_sources=network)
+    Workspace.objects.filter(slug="main").update(callback_sources=network)
     return ("ended", 0)
 
 
@@ -344,7 +354,7 @@ def _lock(seconds: float) -> Any:
     from crm_sync.models import Workspace
 
     with transaction.atomic():
-        Workspace.objects.update(slug="main")
+        Workspace.objects.filter(slug="main").update(slug="main")
         point("sleep", "the lock is held", (runtime.here.now if runtime.here else 0.0) + seconds)
     return ("ended", 0)
 
@@ -357,6 +367,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "send again": _send_again,
     "fetch now": _fetch_now,
     "set apart": _set_apart,
+    "choose mail": _choose_mail,
     "take callers": _take_callers,
     "allow": _allow,
     "lock": _lock,

@@ -26,6 +26,7 @@ real = SimpleNamespace(
     start=_thread.start_new_thread,
     monotonic=time.monotonic,
     getpid=os.getpid,
+    is_alive=threading.Thread.is_alive,
 )
 EPOCH = datetime(2026, 1, 5, 8, tzinfo=UTC)
 here: "Process | None" = None  # the simulated process that this is; None in the scheduler
@@ -203,6 +204,11 @@ def _join(thread: Any, timeout: float | None = None) -> None:
         thread.ended.release()
 
 
+def _is_alive(thread: Any) -> bool:
+    """Return whether it runs; a thread that has ended is parked, so Python thinks that it does."""
+    return real.is_alive(thread) and not (hasattr(thread, "ended") and not thread.ended.locked())
+
+
 def _monotonic() -> float:
     return real.monotonic() if here is None else here.now
 
@@ -227,7 +233,7 @@ def install() -> None:
     patched.Lock = patched._allocate_lock = Lock
     patched._CRLock = None  # so that RLock is the one in Python, which is made of our Lock
     patched._start_new_thread = _start
-    patched.Thread.join = _join
+    patched.Thread.join, patched.Thread.is_alive = _join, _is_alive
     # A pool keeps its threads in a set; by itself it is ordered by where they lie in memory.
     patched.Thread.__hash__ = lambda thread: hash(thread.name)
     patched_queue: Any = queue

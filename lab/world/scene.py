@@ -6,31 +6,40 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import time_machine
-from django.conf import settings
-from django.db import connections
-
-from lab.world import feeds, platform, process, receiver, runtime, target
-from lab.world.bounds import Bounds
+from lab.world import (
+    deliveries,
+    feeds,
+    mail,
+    neighbour,
+    platform,
+    process,
+    receiver,
+    runtime,
+    target,
+)
+from lab.world.bounds import STEPS, Bounds
 from lab.world.call_judge import LIMIT, LOW_LIMIT
+from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
-from lab.world.judge import RULES, Judge
+from lab.world.judge import Judge
+from lab.world.mail import NIGHT, MailServer
+from lab.world.neighbour import Neighbour
 from lab.world.network import Network
 from lab.world.people import REFERENCES, People
-from lab.world.platform import ADDRESS, QUICK, TOKEN, Platform
+from lab.world.platform import QUICK, TOKEN, Platform
 from lab.world.receiver import Receiver
 from lab.world.record import Record
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
 from lab.world.target import Target
-from lab.world.wires import OURS, Wires, is_done
+from lab.world.template import Template
+from lab.world.wires import Wires, is_done
 from sandbox.app import Sandbox
 from sandbox.state.workspace import Workspace as PlatformState
-from tests.wsgi import WsgiAdapter
 
 SLOTS = ("web", "beat", "worker-1", "worker-2")
 PLATFORMS = ("rich", "rich", "brief", "strict")
@@ -41,16 +50,9 @@ TROUBLE = 90.0  # seconds in which anything may happen
 SETTLES = 900.0  # seconds after that in which all must be settled
 REST = 400.0  # seconds until no property is due
 LATE_EFFECT = 130.0  # seconds in which each call that left has its effect, or never
+ASLEEP = 0.5  # of the seeds, whose machine is asleep before anything befalls anybody
+NIGHTS = 3  # until people have got all mails
 LOOK = 10.0  # seconds from one look to the next whether all is settled
-
-
-@dataclass
-class Template:
-    """A migrated database with a workspace whose webhook is set, and the platform to it."""
-
-    database: Path
-    platform: str
-    token: str
 
 
 @dataclass(frozen=True)
@@ -62,98 +64,6 @@ class Verdict:
     taken: list[str]
     story: list[tuple[float, str]]
     figures: dict[str, float]
-
-
-def make_template(folder: Path) -> Template:
-    """Set the scene once; each seed begins with a copy."""
-    from crm_sync.api import tokens
-    from crm_sync.models import Workspace
-    from crm_sync.platform import transport
-    from crm_sync.webhook.configuration import configure
-    from crm_sync.work import turn
-    from properties.domain.owner_change import set_owner
-    from properties.merge import Owner
-    from tests.api import EVERYTHING
-    from tests.databases import migrated_image
-
-    path = folder / "template.sqlite3"
-    image = migrated_image()
-    connections.settings["default"]["NAME"] = str(path)
-    if image.exists():
-        path.write_bytes(image.read_bytes())
-    else:
-        process._command("migrate", "--verbosity", "0")
-    settings.PUBLIC_BASE_URL = OURS
-    settings.ALLOWED_HOSTS = ["crm.test"]
-    with time_machine.travel(runtime.EPOCH - timedelta(hours=1), tick=False):
-        box = Sandbox(token=TOKEN, now=lambda: datetime.now(UTC))
-        transport.MOUNTS[ADDRESS] = WsgiAdapter(box)
-        made = Workspace.objects.create(slug="main", base_url=ADDRESS, fixed_token=TOKEN)
-        configure(made, auth_type="HEADER", now=datetime.now(UTC))
-        _, token = tokens.issue(made, name="ERP", scopes=EVERYTHING, now=datetime.now(UTC))
-        turn.waiting(datetime.now(UTC))  # builds SQL once, not anew in each process
-        _subscribe(made.pk)
-        _fetch(made.pk)
-        _upload(made.pk)
-        for field, owner in RULES.items():
-            set_owner(made.pk, field, Owner[owner], now=datetime.now(UTC))
-        del transport.MOUNTS[ADDRESS]
-    connections.close_all()
-    return Template(path, json.dumps(box.workspace.to_json()), token)
-
-
-def _subscribe(workspace_id: int) -> None:
-    from crm_sync import hooks
-    from crm_sync.models import Subscription
-    from crm_sync.outgoing import outbox
-
-    Subscription.objects.create(
-        workspace_id=workspace_id,
-        address=receiver.ADDRESS,
-        kinds=[one.name for one in hooks.plugged().message_kinds],
-        secret=receiver.SECRET,
-        due_at=datetime.now(UTC),
-    )
-    outbox.note_kinds(workspace_id)
-
-
-def _upload(workspace_id: int) -> None:
-    from orders.models import Target
-
-    Target.objects.create(
-        workspace_id=workspace_id,
-        name="CRM",
-        kind="WEBDAV",
-        address=target.ADDRESS,
-        user="crm",
-        secret="secret",
-        due_at=datetime.now(UTC),
-    )
-
-
-def _fetch(workspace_id: int) -> None:
-    """Make a source; a person has seen a file of it before, so the next ones are imported."""
-    from properties.models import Import, Sender, Source
-
-    now = datetime.now(UTC)
-    sender = Sender.objects.create(workspace_id=workspace_id, name="Agency")
-    source = Source.objects.create(
-        workspace_id=workspace_id,
-        sender=sender,
-        address=feeds.ADDRESS,
-        every_minutes=1,
-        due_at=now,
-        set_at=now,
-    )
-    Import.objects.create(
-        workspace_id=workspace_id,
-        sender=sender,
-        source=source,
-        state=Import.State.DONE,
-        released_at=now,
-        uploaded_at=now,
-        ended_at=now,
-    )
 
 
 class Scene:
@@ -182,18 +92,30 @@ class Scene:
         self.judge = Judge(Record(self.world, self.box, self.database), limit)
         with closing(sqlite3.connect(self.database)) as connection, connection:
             connection.execute("update crm_sync_workspace set max_under_way = ?", (limit,))
-        self.wires = Wires(self.world, self.judge, template.token)
+        self.wires = Wires(self.world, self.judge, template.tokens)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.receiver = Receiver(self.world, self.judge)
         self.feeds = Feeds(self.world, self.judge)
+        self.mail = MailServer(self.world, self.judge)
         hosts = {
             platform.HOST: self.platform,
             receiver.HOST: self.receiver,
             feeds.HOST: self.feeds,
             target.HOST: Target(self.world, self.judge),
+            neighbour.HOST: Neighbour(self.box.now),
+            mail.HOST: self.mail,
         }
         Network(self.world, hosts)
-        self.people = People(self.world, self.judge, self.wires, self.platform, self.feeds, folder)
+        self.people = People(
+            self.world,
+            self.judge,
+            self.wires,
+            self.platform,
+            self.feeds,
+            Deliveries(self.world, self.judge, folder),
+            folder,
+        )
+        self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
         self.world.after_commit = self.judge.orders.looks_at_statuses
         self._last_look = 0.0
 
@@ -214,9 +136,12 @@ class Scene:
             self._until_done("fetch now")
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
+            self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.feeds.versions)
+            self.judge.feeds.came_in_turn(deliveries.ADDRESS)
             self.judge.figures["settled after"] = self.world.now - began
             if not self.judge.record.wrong:
                 self._bounds().ask()
+            self._until_mailed()
             self._audit()
         except Ended as error:
             self.judge.record.wrong.append(str(error))
@@ -246,6 +171,9 @@ class Scene:
             self.people.create(reference)
             self.people.place(f"early {reference}", reference)
         world.run(world.now + SOON, lambda: len(self.box.workspace.orders) == len(EARLY))
+        if world.share("asleep") < ASLEEP:
+            self._move_early_orders()
+            self.world.sleep(NIGHT)
         began, end = world.now + 1, world.now + TROUBLE - 16
         world.temper = self._temper()
         for reference in REFERENCES[len(EARLY) :]:
@@ -295,7 +223,21 @@ class Scene:
             proc.frozen_until = min(proc.frozen_until, world.now)
         world.frozen_until = min(world.frozen_until, world.now)
 
+    def _move_early_orders(self) -> None:
+        """Let some of them end, so that there is news."""
+        for number in range(2 + int(STEPS * self.world.share("early steps"))):
+            self.platform.go_on(f"early {number}", everywhere=True)
+            self.world.run(self.world.now + 3)
+
     # --- the end ---
+    def _until_mailed(self) -> None:
+        """Let the machine sleep until people got mail of all news (I33)."""
+        for _ in range(NIGHTS):
+            if self.judge.mails.owed():
+                self.world.sleep(NIGHT)
+                self.world.run(self.world.now + LOOK)
+        self.judge.record.wrong += [f"{one} (I33)" for one in self.judge.mails.owed()]
+
     def _until_done(self, *job: Any) -> None:
         while not is_done(self.wires.job(*job)):  # the database may still be locked
             self.world.run(self.world.now + 5)
@@ -317,7 +259,15 @@ class Scene:
         return not self.judge.open_ends
 
     def _bounds(self) -> Bounds:
-        return Bounds(self.world, self.judge, self.wires, self.platform, self.people, self.receiver)
+        return Bounds(
+            self.world,
+            self.judge,
+            self.wires,
+            self.platform,
+            self.people,
+            self.receiver,
+            self.mail,
+        )
 
     def _audit(self) -> None:
         """Let the product look for itself."""

@@ -214,6 +214,16 @@ class Scheduler:
         self.procs[slot] = proc
         self._add_thread(proc, 1)
 
+    def sleep(self, seconds: float) -> None:
+        """Let the machine of all processes sleep, as a laptop does."""
+        end = self.now + seconds
+        self.tell(f"the machine sleeps for {seconds:.0f} s")
+        for proc in self.procs.values():
+            proc.frozen_until = max(proc.frozen_until, end)
+        self.frozen_until = max(self.frozen_until, end)
+        self.at(end, lambda: None)
+        self.run(end)
+
     def kill(self, slot: str) -> None:
         """Kill -9 a process."""
         proc = self.procs.pop(slot)

@@ -1,7 +1,7 @@
 """How programs and people of the scene reach the processes: by requests and by jobs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import requests
@@ -20,15 +20,24 @@ class Wires:
     """Takes requests and jobs to threads that are free.
 
     Args:
-        token: of a program that calls our API.
+        tokens: of programs that call our API, by their names.
     """
 
-    def __init__(self, world: Scheduler, judge: Judge, token: str) -> None:
-        self.world, self.judge, self.token = world, judge, token
+    def __init__(self, world: Scheduler, judge: Judge, tokens: Mapping[str, str]) -> None:
+        self.world, self.judge, self.tokens = world, judge, tokens
 
-    def ask(self, method: str, path: str, body: Any, answered: Answered, key: str = "") -> None:
-        """Call our API."""
-        headers = {"Authorization": f"Bearer {self.token}"}
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        answered: Answered,
+        *,
+        key: str = "",
+        program: str = "ERP",
+    ) -> None:
+        """Let a program call our API."""
+        headers = {"Authorization": f"Bearer {self.tokens[program]}"}
         if key:
             headers["Idempotency-Key"] = key
         content = json.dumps(body).encode()

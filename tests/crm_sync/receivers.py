@@ -84,13 +84,11 @@ def receiving() -> Iterator[Receiver]:
 
 def subscribe(workspace: Workspace, url: str, *kinds: str, **columns: Any) -> Subscription:
     """Make a subscription to these kinds, to all of them if none is named."""
-    row = Subscription.objects.create(
-        workspace=workspace,
-        address=url,
-        kinds=list(kinds) or [one.name for one in hooks.plugged().message_kinds],
-        secret=signature.new_secret(),
-        due_at=timezone.now(),
-        **columns,
-    )
+    usual = {
+        "kinds": list(kinds) or [one.name for one in hooks.plugged().message_kinds],
+        "secret": signature.new_secret(),
+        "due_at": timezone.now(),
+    }
+    row = Subscription.objects.create(workspace=workspace, address=url, **(usual | columns))
     outbox.note_kinds(workspace.pk)
     return row

@@ -2,33 +2,42 @@
 
 import os
 import sys
+from typing import Any
 
 import django
 
 
 def main(folder: str) -> None:
-    """Let a person have seen a file of the folder before, so the next ones are imported."""
+    """Let files be delivered to a folder, and lack what was there before."""
+    from tests.crm_sync.admin_pages import make_workspace
+
+    missing = {"missing": "SET_STATE", "missing_state": "PRIVATE"}
+    make_source(make_workspace(), f"{folder}/", "IN_TURN", **missing)
+
+
+def make_source(workspace: Any, address: str, delivery: str, **sender: str) -> None:
+    """Let a person have seen a file of a new source before, so the next ones are imported.
+
+    Args:
+        sender: columns of the one who sends.
+    """
     from django.utils import timezone
 
     from properties.models import Import, Sender, Source
-    from tests.crm_sync.admin_pages import make_workspace
 
     now = timezone.now()
-    workspace = make_workspace()
-    sender = Sender.objects.create(
-        workspace=workspace, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
-    )
+    one = Sender.objects.create(workspace=workspace, name=f"Agency {delivery}", **sender)
     source = Source.objects.create(
         workspace=workspace,
-        sender=sender,
-        address=f"{folder}/",
-        delivery="IN_TURN",
+        sender=one,
+        address=address,
+        delivery=delivery,
         every_minutes=1,
         due_at=now,
         set_at=now,
     )
     ended = {"released_at": now, "uploaded_at": now, "ended_at": now}
-    Import.objects.create(workspace=workspace, sender=sender, source=source, state="DONE", **ended)
+    Import.objects.create(workspace=workspace, sender=one, source=source, state="DONE", **ended)
 
 
 if __name__ == "__main__":
