@@ -13,7 +13,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import Group, User  # noqa: E402 - Django is set up only now
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
@@ -33,7 +32,6 @@ UNDO = "/admin/properties/property/changes/undo/"
 
 def main() -> None:
     """Fill the database, then open each page."""
-    call_command("migrate", verbosity=0)
     workspace = Workspace.objects.create(slug="main", base_url="https://platform.test")
     people = [User.objects.create(username=f"agent-{n}", is_staff=True) for n in range(20)]
     for person in people:

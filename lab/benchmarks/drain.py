@@ -11,42 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-import psycopg
-
-from lab.benchmarks.figures import Figure, skipped
+from lab.benchmarks.databases import databases
+from lab.benchmarks.figures import Figure
 from lab.benchmarks.sandbox import ROOT, TOKEN, running, write_many
-from tests.postgresql import URL
 
 NAME = "drain"
 LEAST = {"plain": 0.75, "slow": 0.92}
 WORDS = {"plain": "", "slow": ", 50 ms an answer"}
 GROWN = 0.8  # of the rate with the fewest due rows
-ROWS = 7_500  # on the platform: 5,000 for the drains, others for the bare calls
+ROWS = 6_000  # on the platform: 4,000 for the drains, others for the bare calls
 
 
 def measure() -> Iterator[Figure]:
     """Drain little and much, and do the same bare in turn, on each database that is there."""
     for database, url in databases():
         yield from _measured(database, url)
-
-
-def databases() -> Iterator[tuple[str, str]]:
-    """Yield the name and the address of a fresh database of each kind; say what is not there."""
-    yield "SQLite", ""
-    server = URL.replace("postgres://", "postgresql://")
-    try:
-        admin = psycopg.connect(server, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError:
-        skipped("PostgreSQL", "there is none at TEST_DATABASE_URL")
-        return
-    name = f"bench_{os.getpid()}"
-    admin.execute(f"drop database if exists {name}")
-    admin.execute(f"create database {name}")
-    try:
-        yield "PostgreSQL", f"{URL.rpartition('/')[0]}/{name}"
-    finally:
-        admin.execute(f"drop database {name} with (force)")
-        admin.close()
 
 
 def _measured(database: str, url: str) -> Iterator[Figure]:
@@ -81,7 +60,7 @@ def stream(module: str, *arguments: str, folder: str, database_url: str) -> Iter
     """Run a module like `run`, and yield each line of JSON as soon as it is printed."""
     environment = os.environ | {
         "DATA_DIR": folder,
-        "DATABASE_URL": database_url or f"sqlite:///{folder}/db.sqlite3",
+        "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "LOG_LEVEL": "ERROR",
         "BENCH_TOKEN": TOKEN,

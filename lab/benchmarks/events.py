@@ -20,7 +20,8 @@ from urllib.request import urlopen
 
 import psycopg
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure, skipped
 from lab.benchmarks.sandbox import ROOT
 from tests.journeys.callers import SECRET
@@ -126,10 +127,8 @@ def fill(connection: psycopg.Connection, count: int) -> None:
 
 
 def prepared(folder: str, url: str) -> str:
-    """Make the tables and a workspace; its callback address, of which `serving` sets the port."""
+    """Make a workspace; its callback address, of which `serving` sets the port."""
     environment = _environment(folder, url)
-    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
     command = [sys.executable, "-m", "tests.journeys.hook"]
     made = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
     return urlsplit(made.stdout.decode().split()[-1]).path
@@ -138,7 +137,7 @@ def prepared(folder: str, url: str) -> str:
 def _environment(folder: str, url: str) -> dict[str, str]:
     return os.environ | {
         "DATA_DIR": folder,
-        "DATABASE_URL": url or f"sqlite:///{folder}/db.sqlite3",
+        "DATABASE_URL": url,
         "PLATFORM_TOKEN": "bench",
         "LOG_LEVEL": "ERROR",
         "PYTHONPATH": str(ROOT),

@@ -16,7 +16,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import Group, User  # noqa: E402 - Django is set up only now
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
@@ -42,7 +41,6 @@ CHOSEN = random.Random(7)
 
 def main() -> None:
     """Fill the database step by step; after each step search as an agent does."""
-    call_command("migrate", verbosity=0)
     mine = Workspace.objects.create(slug="main", base_url="https://platform.test")
     other = Workspace.objects.create(slug="other", base_url="https://platform.test")
     agent = User.objects.create(username="agent", is_staff=True)

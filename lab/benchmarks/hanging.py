@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure
 from lab.benchmarks.sandbox import write_many
 from tests.processes import Installation
@@ -31,9 +32,8 @@ def measure() -> Iterator[Figure]:
 def _measured(database: str, url: str, folder: Path) -> Iterator[Figure]:
     state = folder / "state.json"
     write_many(state, ROWS)
-    installation = Installation(folder, url or f"sqlite:///{folder}/db.sqlite3")
+    installation = Installation(folder, url)
     try:
-        installation.manage("migrate", "--verbosity", "0")
         installation.start_sandbox("--state", str(state))
         installation.start_worker()
         installation.start_beat()

@@ -86,12 +86,11 @@ def beside_a_backlog(sandbox: str) -> Iterator[float]:
 
 
 def creations(sandbox: str) -> Iterator[float]:
-    """A thousand are created, first all with an answer, then a few that hang."""
-    answered = created(sandbox, "plain", 0)
+    """A thousand are created, each with a GET and a POST, of which a few hang."""
     hanging = CREATED // 100
     slots = Workspace._meta.get_field("max_under_way").default - PROPERTIES.leave
-    took = created(sandbox, "hang", hanging)
-    yield took / (answered + hanging * settings.CALL_DEADLINE / slots)
+    took = created(sandbox, hanging)
+    yield took * slots / (CREATED * 2 * ANSWER + hanging * settings.CALL_DEADLINE)
 
 
 SITUATIONS: dict[str, Callable[[str], Iterator[float]]] = {
@@ -102,17 +101,17 @@ SITUATIONS: dict[str, Callable[[str], Iterator[float]]] = {
 }
 
 
-def created(sandbox: str, word: str, hanging: int) -> float:
+def created(sandbox: str, hanging: int) -> float:
     """Create properties of which so many hang once; the seconds until all others are there."""
-    hangs = [slow(HANGS, f"{word}-{number * 100}", times=1) for number in range(hanging)]
+    hangs = [slow(HANGS, f"new-{number * 100}", times=1) for number in range(hanging)]
     faults(sandbox, *hangs, slow(ANSWER, "*"))
-    workspace = workspace_at(word, sandbox)
+    workspace = workspace_at("creations", sandbox)
     now = timezone.now()
     rows = [
         Property(
             workspace=workspace,
-            object_reference_id=f"{word}-{number}",
-            desired={"objectReferenceId": f"{word}-{number}", "title": "New"},
+            object_reference_id=f"new-{number}",
+            desired={"objectReferenceId": f"new-{number}", "title": "New"},
             revision=1,
             due_at=now,
         )

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from lab.benchmarks.databases import sqlite
 from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure, percentile
 from lab.benchmarks.sandbox import write_many
@@ -28,16 +29,13 @@ PROCESSES = ("web", "callbacks", "worker", "beat")
 
 def measure() -> Iterator[Figure]:
     """Run the processes of the Procfile with the embedded default: SQLite, and no server."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, sqlite() as url:
         folder = Path(name)
         state = folder / "state.json"
         write_many(state, PROPERTIES)
         write_orders(state, ORDERS)
-        one = Installation(
-            folder, f"sqlite:///{folder}/db.sqlite3", DJANGO_SETTINGS_MODULE="config.settings"
-        )
+        one = Installation(folder, url, DJANGO_SETTINGS_MODULE="config.settings")
         try:
-            one.manage("migrate", "--verbosity", "0")
             one.start_sandbox("--state", str(state))
             for process in PROCESSES:
                 one.start_procfile(process)
@@ -45,7 +43,7 @@ def measure() -> Iterator[Figure]:
             addresses = (f"http://127.0.0.1:{n}" for n in (one.web_port, one.callbacks_port))
             words = (*addresses, one.sandbox, cookies["sessionid"])
             idle: dict[str, float] = {}
-            rounds = stream("lab.benchmarks.latency_rounds", *words, folder=name, database_url="")
+            rounds = stream("lab.benchmarks.latency_rounds", *words, folder=name, database_url=url)
             for found in rounds:
                 yield from figures(found, idle)
         finally:

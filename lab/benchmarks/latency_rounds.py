@@ -43,7 +43,7 @@ from tests.journeys.callers import HEADERS, SECRET  # noqa: E402
 from tests.processes import TOKEN, wait_until  # noqa: E402
 from tests.properties import form_page  # noqa: E402
 
-IDLE, BESIDE = 200, 100  # tries
+IDLE, BESIDE = 100, 100  # tries
 EDITED = 20  # properties that are edited in turn
 FED = 2_000  # rows of the import that is pushed meanwhile
 EDITORS = 2  # people who edit beside it, each of whom waits for the edit before

@@ -14,7 +14,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import Group, User  # noqa: E402 - Django is set up only now
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
@@ -52,7 +51,6 @@ CHOSEN = random.Random(7)
 
 def main() -> None:
     """Fill the database, then open each list."""
-    call_command("migrate", verbosity=0)
     workspace = Workspace.objects.create(slug="main", base_url="https://platform.test")
     people = [_agent(number, workspace) for number in range(PEOPLE)]
     _orders(workspace, people)

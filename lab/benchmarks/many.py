@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure
 from lab.benchmarks.sandbox import write_many
 from tests.processes import Installation
@@ -27,9 +28,8 @@ def measure() -> Iterator[Figure]:
 def _measured(database: str, url: str, folder: Path) -> Iterator[Figure]:
     state, journal = folder / "state.json", folder / "journal"
     write_many(state, ROWS)
-    installation = Installation(folder, url or f"sqlite:///{folder}/db.sqlite3")
+    installation = Installation(folder, url)
     try:
-        installation.manage("migrate", "--verbosity", "0")
         installation.start_sandbox("--state", str(state), "--journal", str(journal))
         for name in ("one", "two"):
             installation.start_worker(name)

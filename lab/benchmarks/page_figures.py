@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure
 
 LIMIT = 200  # ms, on a machine where a million additions take no longer than so many ms:

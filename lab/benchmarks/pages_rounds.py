@@ -12,7 +12,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402 - Django is set up only now
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
@@ -36,7 +35,6 @@ SPREAD = "update {table} set {column} = now() - id * interval '{step}'"
 
 def main() -> None:
     """Fill the database, then open each page."""
-    call_command("migrate", verbosity=0)
     fill()
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.create_superuser("operator"))

@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from statistics import median
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure
 from lab.benchmarks.page_figures import KILOBYTES, LIMIT
 

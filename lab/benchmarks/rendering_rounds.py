@@ -33,7 +33,6 @@ PROPERTY = "/admin/properties/property/"
 
 def main() -> None:
     """Import the feed, then open each page."""
-    call_command("migrate", verbosity=0)
     Workspace.objects.create(slug="main", base_url="https://platform.test")
     call_command("import_properties", "main", FEED, verbosity=0)
     client = Client(SERVER_NAME="localhost")

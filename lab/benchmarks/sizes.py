@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 
-from lab.benchmarks.drain import databases, stream
+from lab.benchmarks.databases import databases
+from lab.benchmarks.drain import stream
 from lab.benchmarks.figures import Figure
 
 NAME = "sizes"

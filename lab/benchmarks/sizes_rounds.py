@@ -29,7 +29,6 @@ FEED = "examples/swissrets.xml"
 
 def main() -> None:
     """Print the bytes of each kind."""
-    call_command("migrate", verbosity=0)
     now = timezone.now()
     workspace = Workspace.objects.create(
         slug="bench", base_url="http://platform.test", fixed_token="bench", auth_secret="s" * 40

@@ -55,7 +55,6 @@ Cost = tuple[str, float, str]
 
 def main() -> None:
     """Store a tenth and measure it, then store the rest and measure all."""
-    call_command("migrate", verbosity=0)
     there = Size(0, 0, 0)
     busy, box = _busy(), _platform()
     for size in SIZES:

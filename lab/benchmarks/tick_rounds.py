@@ -14,7 +14,6 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -30,7 +29,6 @@ SIZES = (1_000, 10_000, 100_000)
 
 def main() -> None:
     """Print the ticks over more and more that is due."""
-    call_command("migrate", verbosity=0)
     now = timezone.now()
     Workspace.objects.bulk_create(
         Workspace(slug=f"w{number}", base_url="http://platform.test", fixed_token="bench")

@@ -20,6 +20,7 @@ import redis
 import requests
 
 from lab.benchmarks import page
+from lab.benchmarks.databases import migrate
 from lab.benchmarks.drain import stream
 from lab.benchmarks.sandbox import write_many
 from lab.model import meter
@@ -100,7 +101,9 @@ def _servers(folder: Path) -> Iterator[tuple[Cluster, Redis]]:
 def _new(cluster: Cluster) -> str:
     with psycopg.connect(_plain(cluster.url), autocommit=True) as connection:
         connection.execute("create database sizes")
-    return cluster.url.rpartition("/")[0] + "/sizes"
+    url = cluster.url.rpartition("/")[0] + "/sizes"
+    migrate(url)
+    return url
 
 
 def _message(installation: Installation, broker: Redis) -> float:

@@ -21,7 +21,7 @@ from lab.world.receiver import Receiver
 from lab.world.scheduler import CALM, Scheduler
 from lab.world.wires import Wires, is_done
 
-SHARE = 0.3  # of the seeds that try one of them
+SHARE = 0.2  # of the seeds that try one of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
 OLD_NEWS = 120.0  # seconds until news may be mailed (I33)

@@ -186,12 +186,10 @@ class Judge:
         problems = [(reference, json.loads(problem)) for reference, problem in rows]
         return [(one, path) for one, problem in problems for path in problem.get("REFUSED", ())]
 
-    def is_at_rest(self, late: float) -> bool:
-        """Return whether no property is due, and no call of before can have an effect any more."""
-        if self.record.world.now - self.calls.last_change < late:
-            return False
+    def are_due(self) -> bool:
+        """Return whether a property is due."""
         query = "select count(*) from properties_property where due_at is not null"
-        return self.record.ask(query) == [(0,)]
+        return self.record.ask(query) != [(0,)]
 
     def at_rest(self) -> None:
         """I3: the platform holds no value of ours that we do not want, in a row that is done."""
@@ -224,6 +222,8 @@ class Judge:
         wrong += (
             [f"{self.messages.pending()} messages are pending"] if self.messages.pending() else []
         )
+        if wrong:  # what is asked next costs most
+            return wrong
         wrong += standing(self.record.url, at) + not_understood(self.record.url)
         state = self.record.box.workspace.to_json()
         wrong += self._differing(state["properties"])

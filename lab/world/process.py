@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -29,7 +30,8 @@ from tests.wsgi import WsgiAdapter
 
 BUSY = 20.0  # seconds for which a statement waits for SQLite's one writer, as in the settings
 TIMEOUT = re.compile(r"PRAGMA busy_timeout ?= ?(\d+)")  # milliseconds
-AGAIN = 0.02  # seconds until it asks again
+# Milliseconds until it asks again, as SQLite's busy handler does; then always the last one.
+AGAIN = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100)
 BROKER = "world://"
 Environ = dict[str, Any]
 Packed = tuple[Environ, bytes]
@@ -118,13 +120,14 @@ def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, c
         return execute(sql, params, many, context)
     point("statement", "crm_sync_hold" if "crm_sync_hold" in sql else sql[:48])
     end = runtime.here.now + context["connection"].connection.patience
-    while True:
+    for tried in count():
         try:
             return execute(sql, params, many, context)
         except OperationalError as error:
             if "locked" not in str(error) or runtime.here.now >= end:
                 raise
-        point("sleep", "the database is locked", runtime.here.now + AGAIN)
+        pause = AGAIN[min(tried, len(AGAIN) - 1)] / 1_000
+        point("sleep", "the database is locked", runtime.here.now + pause)
 
 
 def packed(environ: Environ) -> Packed:
@@ -175,6 +178,11 @@ def prepare() -> None:
         "config.urls",
         "crm_sync.tasks",
         "crm_sync.work.local",
+        "django.contrib.messages.storage.fallback",
+        "icalendar.timezone.zoneinfo",
+        "orders.management.commands.settle_placement",
+        "properties.management.commands.import_properties",
+        "properties.management.commands.pull_properties",
     ):
         import_module(name)
     from django.urls import get_resolver

@@ -246,7 +246,8 @@ class Scene:
         """Let people change what was refused, and ask of the rows that then wait for nothing."""
         for number, (reference, path) in enumerate(self.judge.refused()):
             self.people.change(f"refused {number}", reference, path)
-        self.world.run(self.world.now + REST, lambda: self.judge.is_at_rest(LATE_EFFECT))
+        self.world.run(self.world.now + REST, lambda: not self.judge.are_due())
+        self.world.sleep(max(0.0, self.judge.calls.last_change + LATE_EFFECT - self.world.now))
         self.judge.at_rest()
 
     def _is_settled(self, look: bool = False) -> bool:

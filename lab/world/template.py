@@ -6,16 +6,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import requests
 import time_machine
 from django.conf import settings
 from django.db import connections
+from django.utils import formats, translation
 
 from lab.world import deliveries, feeds, mail, neighbour, process, receiver, runtime, target
 from lab.world.judge import RULES
 from lab.world.platform import ADDRESS, TOKEN
 from lab.world.wires import OURS
 from sandbox.app import Sandbox
-from tests.wsgi import WsgiAdapter
+from tests.wsgi import WsgiAdapter, environ_of
 
 
 @dataclass
@@ -36,7 +38,6 @@ def make_template(folder: Path) -> Template:
     from crm_sync.models import Workspace
     from crm_sync.platform import transport
     from crm_sync.webhook.configuration import configure
-    from crm_sync.work import turn
     from tests.crm_sync.receivers import subscribe
     from tests.databases import migrated_image
     from tests.journeys.folder import make_source
@@ -60,13 +61,13 @@ def make_template(folder: Path) -> Template:
         made = Workspace.objects.create(slug="main", base_url=ADDRESS, fixed_token=TOKEN)
         configure(made, auth_type="HEADER", now=now)
         tokens = _issue(made, now)
-        turn.waiting(now)  # builds SQL once, not anew in each process
         subscribe(made, receiver.ADDRESS, secret=receiver.SECRET)
         make_source(made, feeds.ADDRESS, "REPLACED")
         make_source(made, deliveries.ADDRESS, "IN_TURN")
         make_target(made, "WEBDAV", target.ADDRESS)
         mail.make_readers(now)
         _set_rules(made.pk, now)
+        _warm_up(tokens["ERP"])
         del transport.MOUNTS[ADDRESS]
     connections.close_all()
     return Template(path, json.dumps(box.workspace.to_json()), tokens)
@@ -99,3 +100,19 @@ def _set_rules(workspace_id: int, now: datetime) -> None:
 
     for field, owner in RULES.items():
         set_owner(workspace_id, field, Owner[owner], now=now)
+
+
+def _warm_up(token: str) -> None:
+    """Load and build once what each process would load anew: SQL, routes, texts, formats."""
+    from config.wsgi import application
+    from crm_sync.work import turn
+
+    turn.waiting(datetime.now(UTC))
+    headers = {"Authorization": f"Bearer {token}"}
+    request = requests.Request("GET", f"{OURS}/api/v1/properties", headers).prepare()
+    status, *_ = process.answer_of(application, *process.packed(environ_of(request)))
+    if not status.startswith("200"):
+        raise RuntimeError(f"the API answers with {status}")
+    with translation.override("en"):
+        translation.gettext("Orders")
+        formats.localize(datetime.now(UTC))
