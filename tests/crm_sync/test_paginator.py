@@ -1,9 +1,12 @@
 """Lists of the admin: the rows of each page and their number, whatever was read to know it."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from crm_sync.admin.ui import paginator
 from crm_sync.admin.ui.paginator import ListPaginator
 from crm_sync.models import Workspace
 from properties.models import Property
@@ -52,6 +55,35 @@ def test_a_list_says_how_many_were_found(stock, admin_client, searched, total):
     assert page.context["cl"].result_count == total
     assert len(page.context["cl"].result_list) == min(total, ROWS)
     assert f"{total} results (" in page.content.decode()
+
+
+@pytest.mark.parametrize("searched", ["", "R-"])
+def test_a_long_list_is_counted_to_a_limit_and_says_that_there_are_more(
+    stock, admin_client, monkeypatch, searched
+):
+    stock(95)
+    monkeypatch.setattr(paginator, "MOST", 90)
+    address = f"/admin/properties/property/?q={searched}"
+    with CaptureQueriesContext(connection) as queries:
+        page = admin_client.get(address)
+    assert (page.context["cl"].result_count, page.context["cl"].paginator.num_pages) == (90, 3)
+    shown = page.content.decode()
+    assert "Select all 90+ properties" in shown
+    assert re.search(r"90\+\s+properties", shown)
+    assert ("90+ results (" in shown) == bool(searched)
+    counts = [one["sql"] for one in queries if "COUNT(" in one["sql"]]
+    assert [one for one in counts if "properties_property" in one and "LIMIT" not in one] == []
+    assert len(admin_client.get(f"{address}&p=3").context["cl"].result_list) == ROWS
+    assert admin_client.get(f"{address}&p=4").status_code == 302
+
+
+def test_what_is_selected_on_all_pages_is_all_of_it(stock, admin_client, monkeypatch):
+    stock(95)
+    monkeypatch.setattr(paginator, "MOST", 90)
+    row = Property.objects.first()
+    chosen = {"action": "export_csv", "select_across": "1", "_selected_action": row.pk}
+    answer = admin_client.post("/admin/properties/property/", chosen)
+    assert answer.getvalue().count(b"R-") == 95
 
 
 def test_a_list_that_nothing_narrows_offers_no_more(stock, admin_client):

@@ -8,6 +8,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from crm_sync.translated import number
+
 if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
 else:
@@ -15,7 +17,14 @@ else:
 
 
 VIEW = "view"  # the parameter with the key of a named view
-EVERY = 10**9  # rows: only a limit makes the order of counted rows matter
+MOST = 100_000  # rows that are counted, and that have pages: nobody turns a thousand of them
+
+
+class AtLeast(int):
+    """A number of rows, of which there are more: it is shown with a plus."""
+
+    def __str__(self) -> str:
+        return f"{number(int(self))}+"
 
 
 class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the checker only
@@ -34,21 +43,18 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
 
     @cached_property
     def count(self) -> int:
-        """The number of rows."""
-        query = self.object_list.query
-        if not query.where:
-            whole: QuerySet[Any] = self.object_list.model._default_manager.all()
-            return whole.count()
-        if len(self.beginning) <= self.per_page:
+        """The number of rows, at most `MOST`: to count more costs more than the rest of a page."""
+        if self.object_list.query.where and len(self.beginning) <= self.per_page:
             return len(self.beginning)
-        return self.counted(EVERY)
+        found = self.counted(MOST + 1)
+        return AtLeast(MOST) if found > MOST else found
 
     def counted(self, most: int) -> int:
         """Return the number of rows, at most this one, in one statement."""
-        rows = self.object_list.values("pk")
-        if not self.along and most == EVERY:
-            return rows.count()
-        return rows.order_by(*self.along)[:most].count()
+        rows = self.object_list
+        if not rows.query.where:
+            rows = rows.model._default_manager.all()
+        return rows.order_by(*self.along).values("pk")[:most].count()
 
     @cached_property
     def beginning(self) -> list[Any]:
