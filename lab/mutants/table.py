@@ -1954,5 +1954,15 @@ CLAIMED = frozenset(
         "a long push leaves no call to the placing of orders",
         "the slots of a killed worker stay taken (I12)",
         "slots are never renewed",
+        "a token may do what no scope of it allows (S12)",
+        "a token of one workspace reads the rows of another (S12)",
+        "a program that may only write reads by its writes (S12)",
+        "a feed that is the same as the last one is imported again",
+        "a file that failed does not stop those behind it",
+        "a file that was only written again is imported again",
+        "the next file is fetched while the last one is imported",
+        "a mail does not say that it is on its way (I33)",
+        "what a mail server refused counts as told (I33)",
+        "who switches mails off and on gets two in a quarter of an hour (I33)",
     }
 )

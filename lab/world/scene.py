@@ -42,7 +42,7 @@ from sandbox.app import Sandbox
 from sandbox.state.workspace import Workspace as PlatformState
 
 SLOTS = ("web", "beat", "worker-1", "worker-2")
-PLATFORMS = ("rich", "rich", "brief", "strict")
+PLATFORMS = ("rich", "rich", "brief", "strict", "odd")
 AHEAD = (0, 0, 0, -200, 500)  # seconds by which the platform's clock may be ahead of ours
 EARLY = REFERENCES[:3]  # properties with an order that are there before anything befalls anybody
 SOON = 20.0  # seconds until they are
