@@ -94,12 +94,14 @@ class KnownFiles:
 
     def is_same(self, name: str, digest: str) -> bool:
         """Return whether a file that was written again has the content that is over."""
-        row = self._rows.get(name)
-        return row is not None and row.state in DeliveredFile.OVER and row.digest == digest
+        return self.is_over(name) and self._rows[name].digest == digest
+
+    def is_over(self, name: str) -> bool:
+        """Return whether the last version of a file was imported or skipped."""
+        return name in self._rows and self._rows[name].state in DeliveredFile.OVER
 
     def _is_over(self, name: str, stamp: FileVersion) -> bool:
-        row = self._rows.get(name)
-        return row is not None and row.state in DeliveredFile.OVER and _version(row) == stamp
+        return self.is_over(name) and _version(self._rows[name]) == stamp
 
     def skip(self, before: datetime, now: datetime) -> int:
         """Skip the files that were last written before a moment; return their number.

@@ -181,7 +181,10 @@ class InTurnLook(SourceLook):
         more = FailedFetch({"name": name[:255]}, self.columns, self._complete_at(name))
         try:
             with transaction.atomic():
-                self.known.write(name, now, state=state, problem=problem, imported=None, digest="")
+                # What is over keeps its digest until it is read: it may only be written again.
+                if state == FileState.STOPPED or not self.known.is_over(name):
+                    none = {"imported": None, "digest": ""}
+                    self.known.write(name, now, state=state, problem=problem, **none)
                 if state == FileState.STOPPED:
                     return self.refused(error, more)
                 if isinstance(error, StillUploaded):

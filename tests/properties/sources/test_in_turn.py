@@ -263,6 +263,23 @@ def test_a_file_that_is_still_written_waits_and_none_overtakes_it(row, folder, c
     assert imported(row) == [("1.xml", "DONE"), ("2.xml", "DONE")]
 
 
+def test_what_is_imported_and_only_written_again_is_not_imported_while_it_is_fresh(
+    row,
+    folder,
+    clock,  # noqa: F811
+):
+    """Else the older file would put back what the newer one has brought since."""
+    deliver(folder, "1.xml", full())
+    deliver(folder, "2.xml", full())
+    assert work(row) == ["new", "new", "unchanged"]
+    deliver(folder, "1.xml", full(), at=NOON.timestamp() - 30)
+    assert work(row) == ["waits"]
+    assert known(row) == {"1.xml": "DONE", "2.xml": "DONE"}
+    clock.move_to(fresh(row).due_at)
+    assert work(row) == ["unchanged"]
+    assert imported(row) == [("1.xml", "DONE"), ("2.xml", "UNCHANGED")]
+
+
 def stopped(row: Source, folder: Path) -> DeliveredFile:
     """Let a broken file stop the order before a good one."""
     deliver(folder, "1.xml", full())
