@@ -32,13 +32,15 @@ def properties(url: str, workspace: int, there: dict[str, Document]) -> list[str
     for reference, key, desired, problem in rows:
         if _document(problem):
             wrong.append(f"{reference} has a problem: {problem}")
-        # A platform of the kind `odd` writes ids as numbers.
-        if found := differing(_document(desired) | {"id": key}, there.get(key, {})):
+        ours = _document(desired)
+        if "id" in ours:  # a platform of the kind `odd` writes it as a number
+            ours["id"] = str(ours["id"])
+        if found := differing(ours, there.get(key, {})):
             wrong.append(f"{reference}: {'; '.join(found)}")
     references = Counter(one.get("objectReferenceId") for one in there.values())
     wrong += [f"{name} is there {n} times" for name, n in references.items() if name and n > 1]
-    ours = {key for _, key, _, _ in rows}
-    wrong += [f"{key} is there and not here" for key in there.keys() - ours]
+    known = {key for _, key, _, _ in rows}
+    wrong += [f"{key} is there and not here" for key in there.keys() - known]
     return wrong
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from lab.world.call_judge import LIMIT, Call
-from lab.world.judge import BOTH, FILLED, RULED_OURS, RULED_THEIRS, Judge
+from lab.world.judge import BOTH, DELIVERED, FILLED, RULED_OURS, RULED_THEIRS, Judge
 from lab.world.mail import NIGHT, READERS, MailServer
 from lab.world.people import HOLD, REFERENCES, People
 from lab.world.platform import Manner, Platform
@@ -27,6 +27,8 @@ LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
 OLD_NEWS = 120.0  # seconds until news may be mailed (I33)
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
 STEPS = 8  # from a new assignment to its files
+FRESH = 130.0  # seconds in which a file may still be written
+IMPORTED = 75.0  # seconds for two files: a look each minute
 STORED = 180.0  # seconds for files, each of which may have failed a few times
 AT_ONCE = 4.0  # seconds for what people do, with six properties and four threads of each worker
 SOON = 8.0  # seconds in which anything goes on after a fault (I12)
@@ -273,6 +275,26 @@ class Bounds:
         self.judge.files.are_complete()
         self.judge.files.are_uploaded()
 
+    def _files_in_turn(self) -> None:
+        """A file that is cut off stops those behind it until it comes once more."""
+        delivered = self.people.deliveries
+        mend = [delivered.write(f"bound {n}", is_half=n == 1) for n in range(3)][1]
+        last = len(delivered.files)
+        self.world.sleep(FRESH)
+        self.wires.job("fetch now")
+        self.world.run(self.world.now + SOON)
+        if any(one.get(DELIVERED) == last for one in self._there()):
+            self.judge.record.wrong.append("a file was imported before the one that was cut off")
+        mend()
+        self.world.sleep(FRESH)
+        self.wires.job("fetch now")
+        self._within(IMPORTED, "all files are imported", self._is_settled, LOOK_AT_ALL)
+        delivered.write_again()
+        for pause in (0, FRESH):  # it may still be written, so it is looked at once more
+            self.world.sleep(pause)
+            self.wires.job("fetch now")
+            self.world.run(self.world.now + SOON)
+
     def _messages(self) -> None:
         """The receiver hears of what is done, soon."""
         are_there, before = self._edit_all(), len(self.judge.messages.taken)
@@ -494,4 +516,5 @@ BOUNDS: tuple[Callable[[Bounds], None], ...] = (
     Bounds._rules,
     Bounds._doubles,
     Bounds._burst,
+    Bounds._files_in_turn,
 )

@@ -3,10 +3,12 @@
 import io
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 from lab.world import runtime
 from lab.world.judge import DELIVERED, Judge
+from lab.world.network import nothing
 from lab.world.scheduler import Scheduler
 
 FOLDER = "deliveries"
@@ -25,9 +27,19 @@ class Deliveries:
     def deliver(self, name: str) -> None:
         """Write the next file, or only half of it; now and then write the last one once more."""
         if self.files and self.world.happens(f"{name} again", 0.3):
-            self.world.tell(f"{name}: the last file is written once more")
-            self._write(len(self.files), self.files[-1])
+            self.write_again()
             return
+        mend = self.write(name, is_half=self.world.happens(f"{name} half", 0.4))
+        moment = self.world.now + MENDED * self.world.share(f"{name} mended")
+        self.world.at(moment, mend)
+
+    def write_again(self) -> None:
+        """Write the last file once more, as it was."""
+        self.world.tell("the last file is written once more")
+        self._put(len(self.files), self.files[-1])
+
+    def write(self, name: str, *, is_half: bool = False) -> Callable[[], None]:
+        """Write the next file, or only half of it; return what writes it whole."""
         value, references = 1 + len(self.files), sorted(self.judge.made)
         for reference in references:
             self.judge.we_begin(reference, DELIVERED, value)
@@ -36,14 +48,13 @@ class Deliveries:
         whole = _zip("\n".join(lines))
         self.files.append(whole)
         self.world.tell(f"{name}: file {value} is delivered for {', '.join(references)}")
-        if not self.world.happens(f"{name} half", 0.4):
-            self._write(value, whole)
-            return
-        self._write(value, whole[: len(whole) // 2])
-        moment = self.world.now + MENDED * self.world.share(f"{name} mended")
-        self.world.at(moment, lambda: self._write(value, whole))
+        if not is_half:
+            self._put(value, whole)
+            return nothing
+        self._put(value, whole[: len(whole) // 2])
+        return lambda: self._put(value, whole)
 
-    def _write(self, number: int, content: bytes) -> None:
+    def _put(self, number: int, content: bytes) -> None:
         """Let a whole file appear at once, as old as the world."""
         written, path = self.folder / ".part", self.folder / f"{number}.zip"
         written.write_bytes(content)

@@ -1,6 +1,8 @@
 """What all judges of the scene share: the sandbox, the tables, and what is wrong."""
 
+import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,25 @@ class Record:
     @property
     def url(self) -> str:
         return f"sqlite:///{self.database}"
+
+    def backup(self) -> Path:
+        """Copy the database as it is now."""
+        path = self.database.with_suffix(".backup")
+        with (
+            closing(sqlite3.connect(self.database)) as ours,
+            closing(sqlite3.connect(path)) as copy,
+        ):
+            ours.backup(copy)
+        return path
+
+    def restore(self, backup: Path) -> None:
+        """Put a backup in the place of the database, of which no process is left."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        for name in ("-wal", "-shm"):
+            self.database.with_name(self.database.name + name).unlink(missing_ok=True)
+        shutil.copy(backup, self.database)
 
     def there(self, reference: str) -> dict[str, Any]:
         """Return what the platform has of a property; {} if it has none."""

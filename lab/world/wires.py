@@ -71,9 +71,13 @@ class Wires:
 
         give()
 
-    def give(self, job: tuple[Any, ...], done: Callable[[Any], None]) -> None:
-        """Give a job to the next thread of a worker that is free; `done` gets how it ended."""
-        thread = self.world.idle("worker")
+    def give(self, job: tuple[Any, ...], done: Callable[[Any], None], kind: str = "worker") -> None:
+        """Give a job to the next thread that is free of a worker, or of another kind of process.
+
+        Args:
+            done: gets how it ended.
+        """
+        thread = self.world.idle(kind)
 
         def ended(result: Any) -> None:
             if result and result[0] == "failed" and "database is locked" not in result[1]:
@@ -83,7 +87,7 @@ class Wires:
         if thread:
             self.world.give(thread, job, ended)
         else:
-            self.world.at(self.world.now + 0.1, lambda: self.give(job, done))
+            self.world.at(self.world.now + 0.1, lambda: self.give(job, done, kind))
 
     def job(self, *job: Any) -> Any:
         """Let a worker do a job to its end; return how it ended."""
