@@ -1198,7 +1198,7 @@ MUTANTS = (
         "a file that was only written again is imported again",
         "properties/sources",
         "KnownFiles.is_same",
-        "row.digest == digest",
+        "self._rows[name].digest == digest",
         "False",
         (
             f"{IN_TURN}::test_a_file_that_is_replaced_is_imported_again_and_one_that_was_only_touched"
@@ -1958,8 +1958,8 @@ CLAIMED = frozenset(
         "a token of one workspace reads the rows of another (S12)",
         "a program that may only write reads by its writes (S12)",
         "a feed that is the same as the last one is imported again",
-        "a file that failed does not stop those behind it",
         "a file that was only written again is imported again",
+        "a restored backup overwrites what is newer on the platform (I4)",
         "the next file is fetched while the last one is imported",
         "a mail does not say that it is on its way (I33)",
         "what a mail server refused counts as told (I33)",

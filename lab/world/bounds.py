@@ -357,6 +357,12 @@ class Bounds:
         if again[key] != first[key]:
             wrong = f"after {first['Subject']} a dead worker's mail is {again['Subject']} (I33)"
             self.judge.record.wrong.append(wrong)
+        for wanted in (False, True):  # after which no mail is due for a quarter of an hour
+            self.wires.job("choose mail", reader, wanted)
+        self.judge.mails.wanted[reader] = self.judge.mails.now
+        self._news("soon")
+        self.world.sleep(OLD_NEWS)
+        self.world.run(self.world.now + SOON)
 
     def _rules(self) -> None:
         """What we own is put back, and what they have filled first is not filled (I4)."""
@@ -393,7 +399,7 @@ class Bounds:
 
         Edits of both rows come while a person links them, and none is lost.
         """
-        world, are_two = self.world, self.world.share("bound doubles two") < 0.3
+        world, are_two = self.world, self.world.share("bound doubles two") < 0.65
         theirs = {"is24Id": "77", "title": "theirs T", "author": "theirs T"}
         for name in ("T-1", "T-2")[: 1 + are_two]:
             self.platform.make({"objectReferenceId": name, **theirs})
