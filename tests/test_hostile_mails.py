@@ -69,7 +69,7 @@ def of_news(person: User, value: str) -> list[EmailMessage]:
     for status in (OrderStatus.IN_PROGRESS, OrderStatus.CANCELLED):
         Order.objects.update(status=status)
         Assignment.objects.update(status=AssignmentStatus.SCHEDULED)
-        PersonSettings.objects.update(due_at=begun, told_until=begun)
+        PersonSettings.objects.update(due_at=begun, told_until=begun, mailed_at=None)
         found += drain("notices")
     files = [part for one in found for part in one.attachments]
     assert len(files) == 2, "the appointment, and that it is cancelled"
