@@ -47,8 +47,8 @@ class MailJudge:
     def leaves(self, reader: str) -> datetime:
         """Take note that a mail leaves, and return when.
 
-        What one process has sent and noted is not sent by another one, unless it stood still in
-        between; then the row is not at work any more.
+        A row that no mail is about any more (`telling_until`) was settled by another worker while
+        the sender of this mail stood still: then it may come twice.
         """
         rows = self.record.ask(
             "select mailed_at from orders_personsettings join auth_user on person_id = auth_user.id"
