@@ -16,6 +16,7 @@ from lxml import html
 
 from crm_sync.platform.events import REQUIRED
 from lab.messages import LANGUAGES, template
+from properties.catalog import field_names
 from properties.feeds.table import table_names
 
 CODE = "io"  # a language for which Django has no formats and that nobody of ours reads
@@ -74,7 +75,8 @@ def offered(settings, folder: Path) -> Iterator[None]:
 
 def _forget() -> None:
     trans_real._translations.clear()
-    for names in (table_names.title, table_names.choice, table_names._titles, table_names._values):
+    of_tables = (table_names.title, table_names.choice, table_names._titles, table_names._values)
+    for names in (*of_tables, field_names._label, field_names._choice_name):
         names.cache_clear()
 
 
