@@ -13,6 +13,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
+from crm_sync.admin.ui.paginator import counted
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.security import second_factor
@@ -155,8 +156,5 @@ WAITING: dict[str, Callable[[], QuerySet[Any]]] = {
 
 def _badge(waiting: QuerySet[Any]) -> dict[str, str]:
     """Return the badge, counted along an index, up to MOST_COUNTED."""
-    found = waiting.order_by()[: MOST_COUNTED + 1].count()
-    if not found:
-        return {}
-    text = f"{MOST_COUNTED}+" if found > MOST_COUNTED else str(found)
-    return {"badge": text, "badge_variant": "danger"}
+    found = counted(waiting, MOST_COUNTED)
+    return {"badge": str(found), "badge_variant": "danger"} if found else {}

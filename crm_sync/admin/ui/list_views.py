@@ -134,10 +134,10 @@ class ListViews(ModelAdmin):
         try:
             rows = self.get_changelist_instance(asked).queryset
             pages: Any = self.get_paginator(asked, rows, 1)
-            found = pages.counted(MOST_COUNTED + 1)
+            found = pages.counted(MOST_COUNTED)
         except (IncorrectLookupParameters, SuspiciousOperation, DataError):
             return "?"
-        return str(AtLeast(MOST_COUNTED)) if found > MOST_COUNTED else number(found)
+        return str(found) if isinstance(found, AtLeast) else number(found)
 
     # --- its page ---
     def views_page(self, request: HttpRequest) -> HttpResponse:

@@ -1,6 +1,6 @@
 """Pages of a list: a search reads the table once, and needless counts are avoided."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,16 @@ class AtLeast(int):
         return f"{number(int(self))}+"
 
 
+def counted(rows: QuerySet[Any, Any], most: int, along: Sequence[str] = ()) -> int:
+    """Return the number of rows in one statement; if there are more than `most`, `AtLeast` it.
+
+    Args:
+        along: the columns by which they are sorted meanwhile; see `ListPaginator`.
+    """
+    found = rows.order_by(*along)[: most + 1].count()
+    return AtLeast(most) if found > most else found
+
+
 class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the checker only
     """A paginator that reads the first page before it counts: if all rows fit, the count is known.
 
@@ -46,15 +56,14 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
         """The number of rows, at most `MOST`: to count more costs more than the rest of a page."""
         if self.object_list.query.where and len(self.beginning) <= self.per_page:
             return len(self.beginning)
-        found = self.counted(MOST + 1)
-        return AtLeast(MOST) if found > MOST else found
+        return self.counted(MOST)
 
     def counted(self, most: int) -> int:
-        """Return the number of rows, at most this one, in one statement."""
+        """Return the number of rows; see `counted`."""
         rows = self.object_list
         if not rows.query.where:
             rows = rows.model._default_manager.all()
-        return rows.order_by(*self.along).values("pk")[:most].count()
+        return counted(rows.values("pk"), most, along=self.along)
 
     @cached_property
     def beginning(self) -> list[Any]:
