@@ -84,7 +84,11 @@ class KnownFiles:
 
     def waiting(self) -> list[str]:
         """Return the stored names of the files that are not done yet, in their order."""
-        return [name for name, one in self._there.items() if not self._is_over(name, one.stamp)]
+        return [
+            name
+            for name, one in self._there.items()
+            if not (self.is_over(name) and _version(self._rows[name]) == one.stamp)
+        ]
 
     def stopped(self, name: str) -> DeliveredFile | None:
         """Return the row of a file that waits for a person; None if it has changed since."""
@@ -99,9 +103,6 @@ class KnownFiles:
     def is_over(self, name: str) -> bool:
         """Return whether the last version of a file was imported or skipped."""
         return name in self._rows and self._rows[name].state in DeliveredFile.OVER
-
-    def _is_over(self, name: str, stamp: FileVersion) -> bool:
-        return self.is_over(name) and _version(self._rows[name]) == stamp
 
     def skip(self, before: datetime, now: datetime) -> int:
         """Skip the files that were last written before a moment; return their number.

@@ -183,8 +183,9 @@ class InTurnLook(SourceLook):
             with transaction.atomic():
                 # What is over keeps its digest until it is read: it may only be written again.
                 if state == FileState.STOPPED or not self.known.is_over(name):
-                    none = {"imported": None, "digest": ""}
-                    self.known.write(name, now, state=state, problem=problem, **none)
+                    self.known.write(
+                        name, now, state=state, problem=problem, imported=None, digest=""
+                    )
                 if state == FileState.STOPPED:
                     return self.refused(error, more)
                 if isinstance(error, StillUploaded):
