@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
+from lab.soak.judge import SETTLES
 from lab.world.call_judge import LIMIT, Call
 from lab.world.judge import BOTH, DELIVERED, FILLED, RULED_OURS, RULED_THEIRS, Judge
 from lab.world.mail import NIGHT, READERS, MailServer
@@ -24,7 +25,7 @@ from lab.world.wires import Wires, is_done
 EVERY = 5  # seeds one after the other, of which one tries each of them
 WORKERS = ("worker-1", "worker-2")
 LOOK, LOOK_AT_ALL = 0.25, 2.0  # seconds between two looks
-OLD_NEWS = 120.0  # seconds until news may be mailed (I33)
+OLD_NEWS = SETTLES.total_seconds()  # until news may be mailed (I33)
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
 STEPS = 8  # from a new assignment to its files
 FRESH = 130.0  # seconds in which a file may still be written

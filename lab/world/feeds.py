@@ -20,10 +20,8 @@ class Feeds:
     def publish(self, name: str) -> None:
         """The agency changes one field of all properties that are there."""
         self.versions += 1
-        value, references = 1_900 + self.versions, sorted(self.judge.made)
-        for reference in references:
-            self.judge.we_begin(reference, FED, value)
-            self.judge.fed[reference, FED] = value
+        value = 1_900 + self.versions
+        references = self.judge.a_feed_brings(FED, value)
         self.lines = [f"{reference},{value},fed {value}" for reference in references]
         self.world.tell(f"{name}: the feed has {FED} {value} of {', '.join(references)}")
 

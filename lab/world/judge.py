@@ -102,6 +102,14 @@ class Judge:
         if status in (200, 201):
             self.made.add(reference)
 
+    def a_feed_brings(self, path: str, value: int) -> list[str]:
+        """Take note of a feed with a value of all properties that are there; their references."""
+        references = sorted(self.made)
+        for reference in references:
+            self.we_begin(reference, path, value)
+            self.fed[reference, path] = value
+        return references
+
     def they_edited(self, reference: str, path: str, value: Any) -> None:
         self.words[reference, path] = Word(value, is_ours=False, made=self.record.world.steps)
 

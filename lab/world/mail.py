@@ -11,6 +11,7 @@ from django.core.mail.message import EmailMessage
 
 from lab.world import runtime
 from lab.world.judge import Judge
+from lab.world.mail_judge import EVERY
 from lab.world.network import Delivery
 from lab.world.process import Answer, Environ, point
 from lab.world.scheduler import Scheduler, Thread
@@ -20,7 +21,7 @@ HOST = "mail.test"
 BACKEND = f"{__name__}.Backend"
 READERS = ("first@crm.test", "second@crm.test")  # the second one changes their mind
 TAKEN = "250 OK"
-NIGHT = 900.0  # seconds from one mail to the next (I33)
+NIGHT = EVERY.total_seconds()  # the machine sleeps from one mail to the next
 REFUSALS = ("421 No", "451 No", "550 No")
 
 

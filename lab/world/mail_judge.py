@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from lab.world import runtime
 from lab.world.record import Record
 
-EVERY = timedelta(minutes=15)
+EVERY = timedelta(minutes=15)  # from one mail to the next (I33)
 # How a mail heads the news of each kind that stays news whatever comes later.
 HEADS = {"CANCELLED": "cancelled", "DELIVERED": "delivered"}
 ORDER = re.compile(r"/orders/order/(\d+)/")

@@ -33,6 +33,7 @@ TIMEOUT = re.compile(r"PRAGMA busy_timeout ?= ?(\d+)")  # milliseconds
 # Milliseconds until it asks again, as SQLite's busy handler does; then always the last one.
 AGAIN = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100)
 BROKER = "world://"
+SLOTS = ("web", "beat", "worker-1", "worker-2")  # the processes of an installation
 Environ = dict[str, Any]
 Packed = tuple[Environ, bytes]
 Answer = tuple[str, list[tuple[str, str]], bytes]

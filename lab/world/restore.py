@@ -6,10 +6,10 @@ from typing import Any
 from lab.world.judge import BOTH, LIST, Judge
 from lab.world.people import People
 from lab.world.platform import Manner, Platform
+from lab.world.process import SLOTS
 from lab.world.scheduler import Scheduler
 from lab.world.wires import Wires, is_done
 
-SLOTS = ("web", "beat", "worker-1", "worker-2")
 SLOW = 3.0  # seconds of a call while the backup is made, so that it knows of calls under way
 PUSHED = 20.0  # seconds until all of before is pushed
 SILENT = 45.0  # seconds without a process, after which `restored` believes that none is left

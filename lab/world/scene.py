@@ -32,9 +32,10 @@ from lab.world.neighbour import Neighbour
 from lab.world.network import Network
 from lab.world.people import REFERENCES, People
 from lab.world.platform import QUICK, TOKEN, Platform
+from lab.world.process import SLOTS
 from lab.world.receiver import Receiver
 from lab.world.record import Record
-from lab.world.restore import SLOTS, restore
+from lab.world.restore import restore
 from lab.world.scheduler import CALM, Ended, Scheduler, Temper
 from lab.world.target import Target
 from lab.world.template import Template
