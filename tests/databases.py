@@ -62,26 +62,30 @@ class PostgresqlOrigin:
         self.server = os.environ["DATABASE_URL"].rpartition("/")[0]
         self.admin = psycopg.connect(f"{self.server}/postgres", autocommit=True)
         self.name = f"{migrated}_origin"
-        self._create(self.name, template=migrated)
+        copy_database(self.admin, self.name, template=migrated)
 
     @contextmanager
     def copy(self, folder: Path) -> Iterator[str]:
         """Make a copy for as long as it is needed; its URL."""
         name = f"journey_{uuid.uuid4().hex[:12]}"
-        self._create(name, template=self.name)
+        copy_database(self.admin, name, template=self.name)
         yield f"{self.server}/{name}"
-        self._drop(name)
+        drop_database(self.admin, name)
 
     def close(self) -> None:
-        self._drop(self.name)
+        drop_database(self.admin, self.name)
         self.admin.close()
 
-    def _create(self, name: str, *, template: str) -> None:
-        self._drop(name)
-        self.admin.execute(f"create database {name} template {template}")
 
-    def _drop(self, name: str) -> None:
-        self.admin.execute(f"drop database if exists {name} with (force)")
+def copy_database(admin: psycopg.Connection, name: str, *, template: str) -> None:
+    """Make a database of PostgreSQL that is like the template, in place of one of that name."""
+    drop_database(admin, name)
+    admin.execute(f"create database {name} template {template}")
+
+
+def drop_database(admin: psycopg.Connection, name: str) -> None:
+    """Remove a database of PostgreSQL, whoever is connected to it."""
+    admin.execute(f"drop database if exists {name} with (force)")
 
 
 Origin = SqliteOrigin | PostgresqlOrigin

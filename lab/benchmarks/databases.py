@@ -18,6 +18,7 @@ from pathlib import Path
 import psycopg
 
 from lab.benchmarks.figures import skipped
+from tests.databases import copy_database, drop_database
 from tests.postgresql import URL
 
 ROOT = Path(__file__).parents[2]
@@ -35,11 +36,11 @@ def databases() -> Iterator[tuple[str, str]]:
         return
     name = f"bench_{os.getpid()}"
     with admin:
-        _create(admin, name, template=_migrated())
+        copy_database(admin, name, template=_migrated())
         try:
             yield "PostgreSQL", f"{SERVER}/{name}"
         finally:
-            _drop(admin, name)
+            drop_database(admin, name)
 
 
 @contextmanager
@@ -72,16 +73,7 @@ def _migrated() -> str:
     """Migrate a database of PostgreSQL that is there until this process ends; its name."""
     name = f"bench_{os.getpid()}_migrated"
     admin = psycopg.connect(URL, autocommit=True)
-    _create(admin, name, template="template1")
-    atexit.register(_drop, admin, name)
+    copy_database(admin, name, template="template1")
+    atexit.register(drop_database, admin, name)
     migrate(f"{SERVER}/{name}")
     return name
-
-
-def _create(admin: psycopg.Connection, name: str, *, template: str) -> None:
-    _drop(admin, name)
-    admin.execute(f"create database {name} template {template}")
-
-
-def _drop(admin: psycopg.Connection, name: str) -> None:
-    admin.execute(f"drop database if exists {name} with (force)")
