@@ -270,6 +270,8 @@ class Turn:
     Attributes:
         ends_at: the time by `clock` after which no further row is begun. It counts from the first
             row, since a slow database could use up the turn before it.
+        is_dry: whether it ended since nothing was due. What is due since then has its own ring:
+            another turn for each row of an import would cost more than the row.
     """
 
     def __init__(
@@ -277,7 +279,7 @@ class Turn:
     ) -> None:
         self.store, self.slot, self.seconds, self.clock = store, slot, seconds, clock
         self.workspace_id, self.ends_at = store.workspace_id, math.inf
-        self._has_asked = False
+        self.is_dry = self._has_asked = False
 
     @property
     def workspace(self) -> Workspace:
@@ -308,6 +310,7 @@ class Turn:
                 self._ask_for_another()
             claims = self.store.take()
             if not claims:
+                self.is_dry = True
                 return
             self.ends_at = min(self.ends_at, self.clock() + self.seconds)
             try:
@@ -386,7 +389,7 @@ def take(
             for outcome in queue.after(workspace_id):
                 tally.add(outcome)
             # With a backlog, the query is not needed.
-            tally.more = not queues.ending.is_set() and (
+            tally.more = not (queues.ending.is_set() or turn.is_dry) and (
                 (turn.is_over() and store.has_more) or queue.is_due(workspace_id, timezone.now())
             )
             if tally.more:

@@ -17,6 +17,7 @@ from django.db.models import Count, Q, QuerySet
 
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import said_of
+from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import FieldFault, equal, last_label, leaf_of
 from properties.domain import owners
@@ -158,10 +159,11 @@ def set_rest(batch: Batch, *, now: datetime, until: float) -> None:
     """
     count = batch.edits.count()
     note = sentence("batch %(key)s: set for %(count)s", key=str(batch.pk), count=count)
-    for one in _each(batch.edits.filter(TO_SET)):
-        _Step(one, batch, note, now).write()
-        if time.monotonic() >= until:
-            return
+    with doorbell.bulk():
+        for one in _each(batch.edits.filter(TO_SET)):
+            _Step(one, batch, note, now).write()
+            if time.monotonic() >= until:
+                return
 
 
 def _each(edits: QuerySet[BatchEdit]) -> Iterator[BatchEdit]:

@@ -123,7 +123,8 @@ def work(claim: Claim[Undo], *, until: float) -> UndoOutcome:
     Raises:
         LeaseLost: another worker has the undo now.
     """
-    return _Running(claim).run(until)
+    with doorbell.bulk():
+        return _Running(claim).run(until)
 
 
 def _turn(claims: Sequence[Claim[Undo]], turn: Turn) -> list[UndoOutcome]:

@@ -261,7 +261,8 @@ class _Slice:
 
     def _go_on(self) -> State | SliceOutcome:
         try:
-            return self._take_steps()
+            with doorbell.bulk():
+                return self._take_steps()
         except OnHold:
             return self._goes_on(attempts=0, **self._progress())
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from django.db import transaction
 
 from crm_sync.work.doorbell import Doorbell
 from tests.crm_sync.sockets import free_port, saying, serving
+from tests.together import together
 
 ROOT = Path(__file__).parents[2]
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
@@ -68,6 +70,35 @@ def test_it_rings_after_the_commit_and_not_when_all_is_rolled_back(bell):
         bell.ring("properties", 1)
         transaction.set_rollback(True)
     assert bell.rings == [("received_events", 1)]
+
+
+def test_many_rows_of_one_block_are_rung_for_once_when_it_ends(bell):
+    with bell.bulk():
+        for queue in ("properties", "received_events", "properties"):
+            with transaction.atomic():
+                bell.ring(queue, 1)
+        with transaction.atomic():
+            bell.ring("undone", 1)
+            transaction.set_rollback(True)
+        with bell.bulk():
+            bell.ring("properties", 2)
+        assert bell.rings == []
+    assert bell.rings == [("properties", 1), ("received_events", 1), ("properties", 2)]
+    bell.ring("properties", 1)
+    assert len(bell.rings) == 4
+
+
+def test_what_was_committed_in_a_block_that_fails_is_rung_for(bell):
+    with suppress(LookupError), bell.bulk():
+        bell.ring("properties", 1)
+        raise LookupError
+    assert bell.rings == [("properties", 1)]
+
+
+def test_a_block_of_many_rows_does_not_silence_another_thread(bell):
+    with bell.bulk():
+        together(lambda: bell.ring("properties", 1), workers=1)
+        assert bell.rings == [("properties", 1)]
 
 
 def test_after_a_failure_it_is_silent_for_five_seconds_and_nobody_hears_of_it(bell, clock, caplog):

@@ -100,6 +100,22 @@ def test_what_comes_due_at_the_last_row_is_seen_after_the_slot_is_free(main, rin
     assert (tally.counts, tally.more, left()) == ({"ignored": 1}, True, 1)
 
 
+def test_what_comes_due_after_a_turn_found_nothing_is_left_to_its_own_ring(main, rings):
+    events(main, 1)
+
+    class Late(RowQueue[ReceivedEvent]):
+        def claim(self, workspace_id: int, limit: int) -> list[Claim[ReceivedEvent]]:
+            found = super().claim(workspace_id, limit)
+            if not found:  # an import makes the next row due, again and again
+                ReceivedEvent.objects.create(
+                    workspace=main, digest="late", body=b"?", due_at=timezone.now()
+                )
+            return found
+
+    tally = turn.take(Late(**one_by_one().__dict__), main.pk)
+    assert (tally.counts, tally.more, left()) == ({"ignored": 1}, False, 1)
+
+
 def test_beside_a_backlog_a_turn_asks_for_the_next_without_a_look(main, rings):
     events(main, 12)
 

@@ -341,6 +341,16 @@ def test_a_slice_that_is_not_the_last_rings_for_the_next_one(
     assert ("imports", main.pk) in rings
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_slice_rings_once_for_all_the_properties_that_it_made_due(main, admin_user, rings):
+    references = [f"A-{n}" for n in range(4)]
+    for title in ("New", "Changed"):
+        row = upload(main, admin_user, table(references, title), released=True)
+        rings.clear()
+        work(row)
+        assert rings.count(("properties", main.pk)) == 1
+
+
 def test_while_it_works_nobody_else_gets_it_however_long_it_takes(main, admin_user):
     row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
     begun = timezone.now()

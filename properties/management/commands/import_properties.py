@@ -17,6 +17,7 @@ from rich.text import Text
 
 from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.work.doorbell import doorbell
 from properties.feeds import NotAFeed
 from properties.imports.engine import FullFeedError, import_feed
 from properties.imports.feed_digest import unchanged_since
@@ -118,7 +119,7 @@ class Command(SyncCommand):
         """Import the file with a progress bar, with the options of `import_feed`."""
         report = ImportReport()
         steps = import_feed(workspace, path, now=timezone.now(), **options)
-        with _noticing_ctrl_c() as pressed:
+        with _noticing_ctrl_c() as pressed, doorbell.bulk():
             for step in _followed(steps, path.name):
                 report = step
                 if pressed.is_set():
