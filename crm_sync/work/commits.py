@@ -65,7 +65,7 @@ def _insert(made: Iterable[RowUpdate]) -> None:
 
 
 def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
-    """Make changes, each of a row by its id, with one commit for all changes of one form.
+    """Make changes, each of another row by its id, with one commit for all of one form.
 
     Returns:
         the numbers of the changes that were made. PostgreSQL also skips a row that another
@@ -78,16 +78,25 @@ def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
         return {
             numbers[n]
             for numbers in alike.values()
-            for n in fast_sql.update_unlocked(
-                model, [changes[number] for number in numbers], waits=durability.waits()
-            )
+            for n in _update_alike(model, [changes[n] for n in numbers], waits=durability.waits())
         }
     with durability.of_ending(), transaction.atomic():
         if fast_sql.update_many(model, changes) == len(changes):  # the usual case
+            _insert(changes)
             return set(range(len(changes)))
         transaction.set_rollback(True)
     with durability.of_ending(), transaction.atomic():
-        return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
+        made = {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
+        _insert(changes[n] for n in made)
+    return made
+
+
+def _update_alike(model: type[Model], changes: Sequence[RowUpdate], *, waits: bool) -> set[int]:
+    """Make changes of one form in one statement; return the numbers of those that were made."""
+    with _transaction_for(changes):
+        made = fast_sql.update_unlocked(model, changes, waits=waits)
+        _insert(changes[number] for number in made)
+    return made
 
 
 @dataclass(eq=False)
@@ -180,9 +189,7 @@ def _in_one_transaction(batch: list[_Write]) -> None:
 def _in_one_statement(waits: bool, batch: list[_Write]) -> None:
     changes = [one.change for one in batch]
     try:
-        with _transaction_for(changes):
-            made = fast_sql.update_unlocked(batch[0].model, changes, waits=waits)
-            _insert(changes[number] for number in made)
+        made = _update_alike(batch[0].model, changes, waits=waits)
     except Exception:  # noqa: BLE001 - nothing was written; each thread meets it with its own row
         return
     for number in made:

@@ -41,7 +41,7 @@ YES: Expression = ("TRUE", [])
 NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
 
 Names = tuple[str, ...]
-Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and compares
+Form = tuple[Names, Names, Names, Names]  # what a change sets, moves, compares, and finds NULL
 
 
 class TimedSelect:
@@ -126,14 +126,16 @@ class RowUpdate:
     Attributes:
         columns: field → value, at least one.
         where: field → value, which must all match.
+        nulls: fields that must be NULL.
         unless_moved: field → (old, new). The field gets the new value if it still has the old one.
-        beside: rows that `commits.update` inserts in the same transaction, if the change was made.
+        beside: rows that `commits` inserts in the same transaction, if the change was made.
     """
 
     columns: Mapping[str, Any]
     where: Mapping[str, Any]
     unless_moved: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     beside: Sequence[RowInsert] = ()
+    nulls: Names = ()
 
 
 def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -321,12 +323,13 @@ def made(model: type[Model], change: RowUpdate) -> tuple[str, list[Any]]:
 
 def form_of(change: RowUpdate) -> Form:
     """Return the fields of a change. Changes of one form share one statement."""
-    return tuple(change.columns), tuple(change.unless_moved), tuple(change.where)
+    names, moving, where = change.columns, change.unless_moved, change.where
+    return tuple(names), tuple(moving), tuple(where), change.nulls
 
 
 def _of_values(form: Form) -> list[str]:
     """Return the field of each value in `_values`."""
-    names, moving, where = form
+    names, moving, where, _ = form
     return [*names, *(name for name in moving for _ in range(2)), *where]
 
 
@@ -382,13 +385,14 @@ def _change_of_unlocked(model: type[Model], form: Form, waits: bool) -> str:
 
 def _change_to(model: type[Model], form: Form, values: Sequence[str]) -> tuple[str, str]:
     """Return the SET clause and the condition, with these expressions for the `_values`."""
-    names, moving, where = form
+    names, moving, where, nulls = form
     value = iter(values)
     stands = f"{table(model)}.{{0}}"
     changes = [f"{column} = {next(value)}" for column in _columns(model, names)]
     move = f"{{0}} = CASE WHEN {stands} = {{1}} THEN {{2}} ELSE {stands} END"
     changes += [move.format(one, next(value), next(value)) for one in _columns(model, moving)]
     conditions = [f"{stands.format(one)} = {next(value)}" for one in _columns(model, where)]
+    conditions += [f"{stands.format(one)} IS NULL" for one in _columns(model, nulls)]
     return ", ".join(changes), " AND ".join(conditions)
 
 

@@ -18,6 +18,7 @@ CREATIONS = "tests/properties/test_creation_storm.py"
 DISPATCH = "tests/crm_sync/test_doorbell.py"
 DOWNLOAD = "tests/orders/test_download.py"
 DUE = "tests/crm_sync/test_due.py"
+EDIT_ALL = "tests/properties/test_edit_all_laws.py"
 EXPORTS = "tests/properties/test_admin_exporting.py"
 PICTURES = "tests/orders/test_export_pictures.py"
 FORGET = "tests/orders/test_forget_person.py"
@@ -223,7 +224,7 @@ MUTANTS = (
     Mutant(
         "an edit of a field of the platform is taken and given back later",
         "properties/domain",
-        "edit",
+        "_real",
         "owners.refused(property_, real, rules)",
         "[]",
         (OWNERS, OWNED_CHANNELS),
@@ -267,10 +268,27 @@ MUTANTS = (
     Mutant(
         "a chunk of an import puts back what a colleague has just saved (I4)",
         "properties/imports",
-        "RecordImport._revise_as_read",
+        "RecordImport._write",
         "edit(A, B, revision=C, ownership=E, **D)",
         "edit(A, B, ownership=E, **D)",
         (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "edits that are made together replace what a colleague has just saved (I4)",
+        "properties/domain",
+        "_as_read",
+        '{"id": row.pk, "revision": row.revision}',
+        '{"id": row.pk}',
+        (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays", EDIT_ALL),
+    ),
+    Mutant(
+        "edits that are made together erase a value that only the platform knows (I4)",
+        "properties/domain",
+        "edit_all",
+        "unsayable.erasing(one.row, real, by_person=False)",
+        "()",
+        (EDIT_ALL,),
         (SQLITE,),
     ),
     Mutant(

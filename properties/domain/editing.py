@@ -5,7 +5,8 @@ platform that we know. If somebody else was faster, the edit is repeated on the 
 a feed and a worker cannot overwrite each other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -14,11 +15,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from crm_sync import durability
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.sentence import sentence
 from crm_sync.text import clean
+from crm_sync.work import commits
 from crm_sync.work.doorbell import doorbell
+from crm_sync.work.fast_sql import RowInsert, RowUpdate
 from properties import merge
 from properties.catalog import (
     READ_ONLY,
@@ -33,7 +37,7 @@ from properties.catalog import (
 )
 from properties.domain import field_history, owners, unsayable
 from properties.merge import Leaves
-from properties.models import Property
+from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, with_derived, with_problem, without_problems
 from properties.ownership import Ownership
@@ -90,17 +94,12 @@ def edit(
             the leaf that holds it.
         Outdated: it is at another revision, or was when we wrote. The instance is refreshed.
     """
-    cleaned = {path: clean(value)[0] for path, value in changes.items()}
+    cleaned = _cleaned(changes)
     while True:
         if revision not in (None, property_.revision):
             raise Outdated(f"{property_} is at revision {property_.revision}, not {revision}")
         before = merge.leaves(property_.desired)
-        real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
-        asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
-        rules = ownership or owners.of(property_)
-        found = without_theirs(property_, asked, faults(asked, before))
-        if found := found + owners.refused(property_, real, rules):
-            raise Invalid(found)
+        real = _real(property_, cleaned, before, ownership or owners.of(property_))
         if not real:
             return set()
         by: _By = {"origin": origin, "actor": actor, "now": now}
@@ -109,6 +108,104 @@ def edit(
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
             return set(real)
+
+
+@dataclass(frozen=True)
+class RowEdit:
+    """An edit of a property as it was read.
+
+    Attributes:
+        changes: as for `edit`.
+        columns: other columns of the row to write with it, whatever the property had already.
+    """
+
+    row: Property
+    changes: Leaves
+    columns: Mapping[str, Any]
+
+
+def edit_all(
+    edits: Sequence[RowEdit],
+    *,
+    origin: Origin,
+    now: datetime,
+    ownership: Ownership,
+    cause: str = "",
+) -> set[int]:
+    """Make edits of different properties with one commit; an edit for which it is not enough stays.
+
+    Such an edit is for `edit`, which says why: somebody changed the row since it was read or has
+    it locked, the edit is invalid, or it concerns a value of the platform that a person knows of
+    or has to decide about.
+
+    Args:
+        edits: none by a person.
+
+    Returns:
+        the numbers of the edits that were made, or that had nothing to change.
+    """
+    keys = [one.row.pk for one in edits]
+    conflicts = Conflict.objects.filter(real_estate_property__in=keys, decision="")
+    in_conflict = set(conflicts.values_list("real_estate_property", flat=True))
+    done: set[int] = set()
+    updates: dict[int, RowUpdate] = {}
+    for number, one in enumerate(edits):
+        before = merge.leaves(one.row.desired)
+        try:
+            real = _real(one.row, _cleaned(one.changes), before, ownership)
+        except Invalid:
+            continue
+        if one.row.pk in in_conflict or unsayable.erasing(one.row, real, by_person=False):
+            continue
+        if real:
+            by = {"origin": origin, "actor_id": None, "note": "", "cause": cause, "at": now}
+            history = field_history.entries(one.row, before, real, **by)
+            updates[number] = _as_read(
+                one.row,
+                {**_columns(one.row, real, now), **one.columns},
+                beside=[RowInsert(Change, entry) for entry in history],
+            )
+        elif one.columns:
+            updates[number] = RowUpdate(one.columns, {"id": one.row.pk})
+        else:
+            done.add(number)
+    numbers = [*updates]
+    with durability.durable():  # a feed is not read again for what a power cut undoes
+        made = {numbers[n] for n in commits.update_each(Property, [*updates.values()])}
+    doorbell.ring_each(QUEUE, (edits[number].row.workspace_id for number in made))
+    return done | made
+
+
+def _cleaned(changes: Mapping[str, Any]) -> Leaves:
+    return {path: clean(value)[0] for path, value in changes.items()}
+
+
+def _real(property_: Property, cleaned: Leaves, before: Leaves, rules: Ownership) -> Leaves:
+    """Return the changes that the property does not have already; raise `Invalid` as `edit`."""
+    real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
+    asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
+    found = without_theirs(property_, asked, faults(asked, before))
+    if found := found + owners.refused(property_, real, rules):
+        raise Invalid(found)
+    return real
+
+
+def _columns(row: Property, real: Leaves, now: datetime) -> dict[str, Any]:
+    """Return the columns that any edit changes."""
+    return {
+        **with_derived(row, {"desired": merge.changed(row.desired, real)}),
+        "revision": row.revision + 1,
+        "problem": without_problems(row.problem, set(real)),
+        "due_at": now,
+    }
+
+
+def _as_read(row: Property, columns: Mapping[str, Any], beside: Sequence[RowInsert]) -> RowUpdate:
+    """Return the UPDATE of a row that is still as it was read; see `as_read`."""
+    where: dict[str, Any] = {"id": row.pk, "revision": row.revision}
+    if row.read_at is None:
+        return RowUpdate(columns, where, beside=beside, nulls=("read_at",))
+    return RowUpdate(columns, {**where, "read_at": row.read_at}, beside=beside)
 
 
 class _By(TypedDict):
@@ -128,17 +225,14 @@ def _write(
 ) -> bool:
     """Write the changes and their history; return False if the row has another revision now."""
     asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
-    problem = without_problems(property_.problem, set(real))
-    # The edit of a person goes before rows that a feed or a check made due.
-    first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
+    columns = _columns(property_, real, by["now"])
+    columns["problem"] = with_problem(
+        columns["problem"], ProblemKind.CONFLICT, unsayable.texts(asked)
+    )
+    if by["origin"] == Origin.ADMIN:  # before rows that a feed or a check made due
+        columns["is_urgent"] = True
     with transaction.atomic():
-        done = Property.objects.filter(**as_read(property_)).update(
-            **with_derived(property_, {"desired": merge.changed(property_.desired, real)}),
-            revision=property_.revision + 1,
-            problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
-            due_at=by["now"],
-            **first,
-        )
+        done = Property.objects.filter(**as_read(property_)).update(**columns)
         if done:
             field_history.record(property_, before, real, note=note, cause=cause, **by)
             over = real.keys() - {one.path for one in asked}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -39,23 +40,26 @@ def record(
 
     The first changes of a property, which had no values before, become one Change: its creation.
     """
+    by: dict[str, Any] = {"origin": origin, "actor_id": actor and actor.pk, "at": now}
+    found = entries(property_, before, changes, note=note, cause=cause, **by)
+    Change.objects.bulk_create(Change(**one) for one in found)
+
+
+def entries(
+    property_: Property, before: Leaves, changes: Leaves, **columns: Any
+) -> list[dict[str, Any]]:
+    """Return the columns of the rows that `record` writes.
+
+    Args:
+        columns: those that all of them share.
+    """
     begins = not property_.revision and not before
-    entries = {Change.CREATION: merge.document(changes)} if begins and changes else changes
-    Change.objects.bulk_create(
-        Change(
-            real_estate_property=property_,
-            path=path,
-            old=before.get(path),
-            new=value,
-            origin=origin,
-            actor=actor,  # type: ignore[misc]
-            note=note,
-            cause=cause,
-            revision=property_.revision + 1,
-            at=now,
-        )
-        for path, value in entries.items()
-    )
+    parts = {Change.CREATION: merge.document(changes)} if begins and changes else changes
+    shared = {"real_estate_property_id": property_.pk, "revision": property_.revision + 1}
+    return [
+        {**shared, **columns, "path": path, "old": before.get(path), "new": value}
+        for path, value in parts.items()
+    ]
 
 
 def note_conflicts(

@@ -201,7 +201,8 @@ def _settle(
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
             if report.missing_state:
-                missing_properties.set_state(rows, report.missing_state, now=now, cause=cause)
+                state = report.missing_state
+                missing_properties.set_state(workspace, rows, state, now=now, cause=cause)
             rows.update(fed_by=None)
         yield report
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from crm_sync.models import Workspace
 from properties.domain import owners
-from properties.domain.editing import Invalid, Outdated, edit
+from properties.domain.editing import Invalid, Outdated, RowEdit, edit, edit_all
 from properties.merge import Owner
 from properties.models import Change, Property, Sender
 
@@ -41,14 +41,19 @@ def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
     return sorted(str(one) for one in rows.values_list("object_reference_id", flat=True))
 
 
-def set_state(rows: Iterable[Property], state: str, *, now: datetime, cause: str = "") -> None:
+def set_state(
+    workspace: Workspace, rows: Iterable[Property], state: str, *, now: datetime, cause: str = ""
+) -> None:
     """Set the state of all properties that are not exempt. A second call changes nothing (I1).
 
     A property that somebody exempts at the same moment is not changed either.
     """
-    for row in rows:
+    rules, changes, by = owners.of_workspace(workspace), {STATE: state}, Change.Origin.MISSING
+    listed = [row for row in rows if row.desired.get(STATE) != EXEMPT]
+    edits = [RowEdit(row, changes, {}) for row in listed]
+    done = edit_all(edits, origin=by, now=now, cause=cause, ownership=rules)
+    for row in (row for number, row in enumerate(listed) if number not in done):
         while row.desired.get(STATE) != EXEMPT:
-            changes, by = {STATE: state}, Change.Origin.MISSING
             try:
                 edit(row, changes, origin=by, now=now, cause=cause, revision=row.revision)
             except Outdated:

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict, cast
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from crm_sync.sentence import Sentence, lazy_sentence, sentence
 from properties.catalog import FieldFault, equal
 from properties.domain import candidates, owners
 from properties.domain.difference import short
-from properties.domain.editing import Invalid, Outdated, edit, faults
+from properties.domain.editing import Invalid, Outdated, RowEdit, edit, edit_all, faults
 from properties.domain.headline import headline
 from properties.feeds import Line, Record, Refusal
 from properties.imports import bulk_create
@@ -38,6 +39,10 @@ class _Item:
     line: Line
     record: Record
 
+    @classmethod
+    def of(cls, line: Line) -> Self:
+        return cls(line, cast(Record, line.item()))
+
     @cached_property
     def alone(self) -> Leaves:
         return self.record.changes({})
@@ -46,6 +51,26 @@ class _Item:
     def document(self) -> Document:
         """What it says by itself."""
         return document(self.alone)
+
+
+@dataclass(frozen=True)
+class _Revision:
+    """What a record changes in a property.
+
+    Attributes:
+        row, before: the property, and its values as it was read.
+        changes, changed: the values that are new since the last feed, and the leaves among them
+            that the property has otherwise; without what a rule keeps from the feed (`owned`).
+        memory: the columns of `_memory`.
+    """
+
+    row: Property
+    item: _Item
+    before: Leaves
+    changes: Leaves
+    changed: list[str]
+    owned: dict[str, Sentence]
+    memory: dict[str, Any]
 
 
 class _By(TypedDict):
@@ -89,29 +114,45 @@ class RecordImport:
         self._lookalikes = Lookalikes(workspace, earlier)
 
     def take(self, lines: list[Line]) -> Iterator[ImportReport]:
-        """Apply items with different references in order. Neighbouring new records form a batch."""
+        """Apply items with different references in order; yield after each batch of neighbours."""
         stood = self._stood(lines)
         same = self._same(lines, stood)
         known = self._known(stood.keys() - same)
         self._unseen = self._changed_since(known.values())
-        fresh: list[_Item] = []
-        for line in lines:
-            is_same = line.kind == "record" and line.reference in same
-            item = None if is_same else line.item()
-            if isinstance(item, Record) and item.reference not in known:
-                fresh.append(_Item(line, item))
-                continue
-            yield from self._take_fresh(fresh)
-            fresh = []
-            if isinstance(item, Record):
-                self._revise(known[item.reference], _Item(line, item))
-            elif isinstance(item, Refusal):
+
+        def is_fresh(line: Line) -> bool:
+            return line.kind == "record" and line.reference not in same | known.keys()
+
+        for fresh, some in groupby(lines, is_fresh):
+            if fresh:
+                self._take_fresh([_Item.of(line) for line in some])
+            else:
+                self._take_known([*some], same, known)
+            yield self._report
+
+    def _take_known(
+        self,
+        lines: list[Line],
+        same: set[str | None],
+        known: Mapping[str | None, Property],
+    ) -> None:
+        """Apply what creates no property: changes, what is the same, and what is refused."""
+        revisions = {
+            number: self._revision(known[line.reference], _Item.of(line))
+            for number, line in enumerate(lines)
+            if line.kind == "record" and line.reference not in same
+        }
+        done = set() if self._dry_run else self._write_all(revisions)
+        for number, line in enumerate(lines):
+            if number in done:
+                self._note(revisions[number])
+            elif number in revisions:
+                self._revise(revisions[number])
+            elif isinstance(item := line.item(), Refusal):
                 self._report.refused.add(item)
             else:
                 self._report.unchanged.add(str(line.reference))
                 self._set_aside(line)
-            yield self._report
-        yield from self._take_fresh(fresh)
 
     def _stood(self, lines: list[Line]) -> dict[str | None, tuple[str | None, str]]:
         """Return the feed and the digest of each existing property, by its reference."""
@@ -157,7 +198,7 @@ class RecordImport:
             for part in change.parts()
         }
 
-    def _take_fresh(self, items: list[_Item]) -> Iterator[ImportReport]:
+    def _take_fresh(self, items: list[_Item]) -> None:
         good = []
         for one in items:
             # Records of full feeds were validated when they were read.
@@ -174,8 +215,6 @@ class RecordImport:
             self._make(good)
         if before < bulk_create.ENOUGH and not self._dry_run:
             bulk_create.analyze(self._report.new.count)
-        for _ in items:
-            yield self._report
 
     def _note_doubles(self, items: list[_Item]) -> None:
         """Report the new records that the platform may have: they are matched first (I36)."""
@@ -212,7 +251,7 @@ class RecordImport:
                     self._create([one])
                 else:
                     self._unseen |= self._changed_since([row])
-                    self._revise(row, one)
+                    self._revise(self._revision(row, one))
 
     def _create(self, items: list[_Item]) -> None:
         nothing_there = Property()
@@ -236,55 +275,75 @@ class RecordImport:
                 report.headlines[reference] = text
         report.new.add(reference)
 
-    def _revise(self, row: Property, item: _Item) -> None:
-        """Apply a record to an existing property, at the revision that it was compared with."""
-        while True:
-            try:
-                self._revise_as_read(row, item)
-            except Outdated:
-                self._unseen |= self._changed_since([row])
-            except Property.DoesNotExist:  # it was linked, and is another row now
-                self._make([item])
-                return
-            else:
-                return
-
-    def _revise_as_read(self, row: Property, item: _Item) -> None:
-        """Apply a record; raise `Outdated`, with the row read again, if somebody was faster."""
+    def _revision(self, row: Property, item: _Item) -> _Revision:
+        """Return what a record changes in a property, without what a rule keeps from the feed."""
         changes, changed = _changes(row, item.record)
         owned = self._refusals(row, {path: changes[path] for path in changed})
         changes = {path: value for path, value in changes.items() if path not in owned}
         changed = [path for path in changed if path not in owned]
-        before = leaves(row.desired)
         memory = self._memory(item, row.leftover, owned)
-        try:
-            if unseen := self._unseen_faults(row, changed, changes, before):
-                raise Invalid(unseen)
-            if self._dry_run:
-                _check({path: changes[path] for path in changed}, before)
-            elif changed or memory:
-                with transaction.atomic():
-                    rules = self._ownership
-                    edit(row, changes, revision=row.revision, ownership=rules, **self._by)
-                    if memory and not self._rows.filter(pk=row.pk).update(**memory):
-                        raise Property.DoesNotExist
-        except Invalid as error:
-            self._refuse(item, error.faults)
-            return
+        return _Revision(row, item, leaves(row.desired), changes, changed, owned, memory)
+
+    def _write_all(self, revisions: Mapping[int, _Revision]) -> set[int]:
+        """Write revisions together; return the numbers of those that needed no more than that."""
+        plain = [number for number, one in revisions.items() if not self._unseen_faults(one)]
+        edits = [
+            RowEdit(one.row, one.changes if one.changed else {}, one.memory)
+            for one in (revisions[number] for number in plain)
+        ]
+        done = edit_all(edits, ownership=self._ownership, **self._by) if edits else ()
+        return {plain[n] for n in done}
+
+    def _revise(self, revision: _Revision) -> None:
+        """Apply a record by itself, at the revision of the property that it was compared with."""
+        row, item = revision.row, revision.item
+        while True:
+            try:
+                self._write(revision)
+            except Outdated:
+                self._unseen |= self._changed_since([row])
+                revision = self._revision(row, item)
+            except Invalid as error:
+                self._refuse(item, error.faults)
+                return
+            except Property.DoesNotExist:  # it was linked, and is another row now
+                self._make([item])
+                return
+            else:
+                self._note(revision)
+                return
+
+    def _write(self, revision: _Revision) -> None:
+        """Write a revision; raise `Outdated`, with the row read again, if somebody was faster."""
+        row, changes, changed = revision.row, revision.changes, revision.changed
+        if unseen := self._unseen_faults(revision):
+            raise Invalid(unseen)
+        if self._dry_run:
+            _check({path: changes[path] for path in changed}, revision.before)
+        elif changed or revision.memory:
+            with transaction.atomic():
+                rules = self._ownership
+                edit(row, changes, revision=row.revision, ownership=rules, **self._by)
+                memory = revision.memory
+                if memory and not self._rows.filter(pk=row.pk).update(**memory):
+                    raise Property.DoesNotExist
+
+    def _note(self, revision: _Revision) -> None:
+        """Report a revision that was written."""
+        reference, changed = revision.item.record.reference, revision.changed
         if changed:
-            self._report.changed.add((item.record.reference, changed))
+            self._report.changed.add((reference, changed))
             if not self._report.differences.is_full:
-                found = differences(item.record.reference, changed, before, changes)
+                found = differences(reference, changed, revision.before, revision.changes)
                 self._report.differences.add(found)
         else:
-            self._report.unchanged.add(item.record.reference)
-        self._set_aside(item.line, owned)
+            self._report.unchanged.add(reference)
+        self._set_aside(revision.item.line, revision.owned)
 
-    def _unseen_faults(
-        self, row: Property, changed: list[str], changes: Leaves, before: Leaves
-    ) -> list[FieldFault]:
+    def _unseen_faults(self, revision: _Revision) -> list[FieldFault]:
         """Return a fault for each changed field whose value is newer than the released preview."""
-        found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
+        keys = [(revision.row.pk, path) for path in revision.changed]
+        found = [self._unseen[key] for key in keys if key in self._unseen]
         return [
             FieldFault(
                 change.path,
@@ -292,8 +351,8 @@ class RecordImport:
                     "%(who)s changed it after the preview: it is %(now)s now, and the file says"
                     " %(file)s. Import the file again to decide",
                     who=change.who or lazy_sentence(Origin(change.origin).label),
-                    now=short(before.get(change.path)),
-                    file=short(changes[change.path]),
+                    now=short(revision.before.get(change.path)),
+                    file=short(revision.changes[change.path]),
                 ),
             )
             for change in found

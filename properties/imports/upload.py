@@ -71,7 +71,7 @@ def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime
 
 
 def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
-    """Cancel imports at once, or at the next record if a worker has them.
+    """Cancel imports at once, or after the records at hand if a worker has them.
 
     Returns:
         the number of imports that are cancelled now or by their worker.

@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import threading
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from openpyxl import Workbook
 
@@ -295,6 +297,23 @@ def test_what_a_colleague_changes_after_the_preview_is_not_replaced_unseen(main,
     assert mine.desired["title"] == "House A1"
 
 
+@contextmanager
+def meanwhile(act: Callable[[], object]) -> Iterator[None]:
+    """Let somebody act once a chunk was read, and before anything of it is written."""
+    waits = True
+
+    def look(execute, sql, *rest):
+        nonlocal waits
+        if waits and sql.startswith("SELECT") and '"properties_conflict"' in sql:
+            waits = False
+            act()
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(look):
+        yield
+    assert not waits
+
+
 def test_what_a_colleague_changes_after_a_chunk_was_read_stays(main, data_dir):
     """They change another member of the leaf of which the table has a cell."""
     for reference in ("A1", "A2"):
@@ -303,10 +322,10 @@ def test_what_a_colleague_changes_after_a_chunk_was_read_stays(main, data_dir):
     path = data_dir / "streets.csv"
     path.write_text("objectReferenceId,address.street\nA1,Markt\nA2,Markt\n")
     second = Property.objects.get(object_reference_id="A2")
-    for report in import_feed(main, path, now=timezone.now()):
-        if report.handled == 1:
-            leaves = {"address": {"locality": "Basel"}}
-            edit(second, leaves, origin="ADMIN", now=timezone.now())
+    leaves = {"address": {"locality": "Basel"}}
+    with meanwhile(lambda: edit(second, leaves, origin="ADMIN", now=timezone.now())):
+        report = list(import_feed(main, path, now=timezone.now()))[-1]
+    assert report.changed.count == 2
     second.refresh_from_db()
     assert second.desired["address"] == {"locality": "Basel", "street": "Markt"}
 
@@ -319,9 +338,9 @@ def test_what_a_colleague_changes_while_a_released_file_is_imported_is_not_repla
     path = data_dir / "stock.csv"
     path.write_bytes(table(["A1", "A2"]))
     second, seen_at = Property.objects.get(object_reference_id="A2"), timezone.now()
-    for report in import_feed(main, path, now=timezone.now(), seen_at=seen_at):
-        if report.handled == 1 and not report.refused.count:
-            edit(second, {"title": "Mine"}, origin="HTTP_API", note="ERP", now=timezone.now())
+    mine = {"title": "Mine"}
+    with meanwhile(lambda: edit(second, mine, origin="HTTP_API", note="ERP", now=timezone.now())):
+        report = list(import_feed(main, path, now=timezone.now(), seen_at=seen_at))[-1]
     reason = (
         'title: ERP changed it after the preview: it is "Mine" now, and the file says'
         ' "House A2". Import the file again to decide'

@@ -302,6 +302,6 @@ def test_a_policy_for_missing_properties_leaves_the_state_to_the_platform(main, 
     set_owner(main.pk, "availabilityState", Owner.THEIRS, now=now())
     main.refresh_from_db()
     assert missing_properties.exempt(main, ["A-1"]) == ["A-1"]
-    missing_properties.set_state([row], "INACTIVE", now=now())
+    missing_properties.set_state(main, [row], "INACTIVE", now=now())
     row.refresh_from_db()
     assert "availabilityState" not in row.desired

@@ -50,19 +50,20 @@ def test_ctrl_c_says_what_was_written_and_the_next_run_goes_on(main, capsys, tmp
     )
 
 
-def test_ctrl_c_in_the_middle_of_a_change_ends_behind_it(main, capsys, tmp_path):
-    references = ["A1", "A2", "A3"]
+def test_ctrl_c_in_the_middle_of_changes_ends_behind_them(main, capsys, tmp_path):
+    references = [f"A{n}" for n in range(101)]
     run(capsys, "import_properties", "main", table(tmp_path, references))
     path = table(tmp_path, references, title="Hut")
-    with connection.execute_wrapper(CtrlC('INSERT INTO "properties_change"', 2)):
+    with connection.execute_wrapper(CtrlC('INSERT INTO "properties_change"', 1)):
         code, _, error = run(capsys, "import_properties", "main", path)
     assert (code, error) == (
         1,
-        "interrupted after 2 of 3 records: 0 new and 2 changed were written and stay;"
+        "interrupted after 100 of 101 records: 0 new and 100 changed were written and stay;"
         " run it again, and it goes on",
     )
-    titles = [row.desired["title"] for row in Property.objects.order_by("object_reference_id")]
-    assert titles == ["Hut A1", "Hut A2", "House A3"]
+    titles = {row.object_reference_id: row.title for row in Property.objects.all()}
+    changed = {reference: f"Hut {reference}" for reference in references[:-1]}
+    assert titles == {**changed, "A100": "House A100"}
 
 
 def test_ctrl_c_in_a_dry_run_says_that_nothing_was_written(main, capsys, tmp_path):

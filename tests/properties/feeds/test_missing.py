@@ -85,7 +85,7 @@ def test_one_that_somebody_exempts_at_this_very_moment_stays_so(agency, load):
     load(TEN)
     read_before = list(Property.objects.order_by("pk")[8:])
     set_by_hand("R-9", "REFERENCE")
-    missing_properties.set_state(read_before, "PRIVATE", now=timezone.now())
+    missing_properties.set_state(agency.workspace, read_before, "PRIVATE", now=timezone.now())
     assert (states()["R-8"], states()["R-9"]) == ("PRIVATE", "REFERENCE")
 
 
