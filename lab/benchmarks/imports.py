@@ -1,4 +1,4 @@
-"""Feeds: records a second, processor, memory; for a first import and one that changes nothing."""
+"""Feeds: records a second, processor, memory; when all is new, nothing changes, or all does."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ from tests.journeys.rows import connect, is_sqlite
 NAME = "imports"
 ROOT = Path(__file__).parents[2]
 SIZES = (5_000, 25_000)  # `large` has 500,000
+OUTCOMES = ("new", "unchanged", "changed")
+RAISED = 50  # of each price, in the feed that changes all properties
 TOLD = 2  # times as long, for a feed that is the same as the last one, as for one record
 PEAK = 300  # MiB, of whichever process needs most
 BARE, ROUNDS = 10_000, 3  # of the imported rows, and how often they are stored bare
 AT_LEAST = {  # of the rate of bare INSERTs
     ("SQLite", "new"): 0.01,
     ("SQLite", "unchanged"): 0.02,
+    ("SQLite", "changed"): 0.005,
     ("PostgreSQL", "new"): 0.05,
     ("PostgreSQL", "unchanged"): 0.1,
+    ("PostgreSQL", "changed"): 0.02,
 }
 STEEPEST = 1.5  # times as long for each record of the larger feed as for one of the smaller
 FLAGS = (
@@ -54,16 +58,17 @@ class Run:
 
 
 def measure() -> Iterator[Figure]:
-    """Import feeds of growing sizes twice, by the real command, on each database there is."""
+    """Import feeds of growing sizes three times, by the real command, on each database there is."""
     with tempfile.TemporaryDirectory() as folder:
         for size in (1, *SIZES):
-            write_feed(Path(folder) / f"{size}.json", size)
+            for raised in (0, RAISED):
+                write_feed(_feed(folder, size, raised), size, raised)
         for database, url in databases():
             environment = installed(Path(folder) / database, url, (1, *SIZES))
             start = imported(Path(folder), environment, 1, "new")
             yield Figure(f"{database}: a command with one record", start.seconds, "s", digits=1)
             rates: dict[str, float] = {}
-            for outcome in ("new", "unchanged"):
+            for outcome in OUTCOMES:
                 runs = (
                     (size, imported(Path(folder), environment, size, outcome)) for size in SIZES
                 )
@@ -133,7 +138,8 @@ def _curve(what: str, start: Run, runs: Iterator[tuple[int, Run]]) -> Iterator[F
 def _told(folder: Path, environment: dict[str, str], database: str, start: Run) -> Figure:
     """Import the largest feed once more: its digest is that of the last one."""
     size = SIZES[-1]
-    run = timed(environment, "import_properties", f"main-{size}", str(folder / f"{size}.json"))
+    last = _feed(folder, size, RAISED)
+    run = timed(environment, "import_properties", f"main-{size}", str(last))
     if "nothing has changed" not in run.printed:
         raise RuntimeError(run.printed)
     what, ratio = f"{database}, the same feed: {size:,} records", run.seconds / start.seconds
@@ -142,8 +148,8 @@ def _told(folder: Path, environment: dict[str, str], database: str, start: Run) 
 
 def imported(folder: Path, environment: dict[str, str], size: int, outcome: str) -> Run:
     """Import the feed of this size by the real command; every record must have this outcome."""
-    name = str(folder / f"{size}.json")
-    run = timed(environment, "import_properties", f"main-{size}", name, "--force")
+    name = _feed(folder, size, RAISED if outcome == "changed" else 0)
+    run = timed(environment, "import_properties", f"main-{size}", str(name), "--force")
     if f"{size} {outcome}" not in run.printed:
         raise RuntimeError(run.printed)
     return run
@@ -178,19 +184,23 @@ def installed(folder: Path, url: str, sizes: tuple[int, ...]) -> dict[str, str]:
     return environment
 
 
-def write_feed(path: Path, size: int) -> None:
-    """A feed of many records of some 40 fields and a text, one a line."""
+def _feed(folder: Path | str, size: int, raised: int) -> Path:
+    return Path(folder) / f"{size}+{raised}.json"
+
+
+def write_feed(path: Path, size: int, raised: int = 0) -> None:
+    """A feed of many records of some 40 fields and a text, one a line; all prices are raised."""
     with path.open("w", encoding="utf-8") as file:
         file.write('{"properties": [\n')
         for number in range(size):
-            file.write(",\n" * bool(number) + json.dumps(record(number), ensure_ascii=False))
+            file.write(",\n" * bool(number) + json.dumps(record(number, raised), ensure_ascii=False))
         file.write("]}")
 
 
-def record(number: int) -> dict:
-    gross = 1200 + number % 3000
+def record(number: int, raised: int = 0) -> dict:
+    gross = 1200 + number % 3000 + raised
     rent = {"gross": gross, "net": gross - 200, "interval": "month", "referring": "all"}
-    buy = {"price": 400_000 + number, "referring": "all"}
+    buy = {"price": 400_000 + number + raised, "referring": "all"}
     is_sale = number % 3 == 0
     return {
         "id": str(number),
