@@ -193,7 +193,9 @@ def write_feed(path: Path, size: int, raised: int = 0) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write('{"properties": [\n')
         for number in range(size):
-            file.write(",\n" * bool(number) + json.dumps(record(number, raised), ensure_ascii=False))
+            file.write(
+                ",\n" * bool(number) + json.dumps(record(number, raised), ensure_ascii=False)
+            )
         file.write("]}")
 
 

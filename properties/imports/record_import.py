@@ -119,12 +119,13 @@ class RecordImport:
         same = self._same(lines, stood)
         known = self._known(stood.keys() - same)
         self._unseen = self._changed_since(known.values())
+        here = same | known.keys()
 
-        def is_fresh(line: Line) -> bool:
-            return line.kind == "record" and line.reference not in same | known.keys()
+        def is_new(line: Line) -> bool:
+            return line.kind == "record" and line.reference not in here
 
-        for fresh, some in groupby(lines, is_fresh):
-            if fresh:
+        for are_new, some in groupby(lines, is_new):
+            if are_new:
                 self._take_fresh([_Item.of(line) for line in some])
             else:
                 self._take_known([*some], same, known)
@@ -148,11 +149,11 @@ class RecordImport:
                 self._note(revisions[number])
             elif number in revisions:
                 self._revise(revisions[number])
-            elif isinstance(item := line.item(), Refusal):
-                self._report.refused.add(item)
-            else:
+            elif line.kind == "record":
                 self._report.unchanged.add(str(line.reference))
                 self._set_aside(line)
+            else:
+                self._report.refused.add(cast(Refusal, line.item()))
 
     def _stood(self, lines: list[Line]) -> dict[str | None, tuple[str | None, str]]:
         """Return the feed and the digest of each existing property, by its reference."""
