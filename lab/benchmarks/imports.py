@@ -62,7 +62,7 @@ def measure() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         for size in (1, *SIZES):
             for raised in (0, RAISED):
-                write_feed(_feed(folder, size, raised), size, raised)
+                write_feed(feed_of(folder, size, raised), size, raised)
         for database, url in databases():
             environment = installed(Path(folder) / database, url, (1, *SIZES))
             start = imported(Path(folder), environment, 1, "new")
@@ -138,7 +138,7 @@ def _curve(what: str, start: Run, runs: Iterator[tuple[int, Run]]) -> Iterator[F
 def _told(folder: Path, environment: dict[str, str], database: str, start: Run) -> Figure:
     """Import the largest feed once more: its digest is that of the last one."""
     size = SIZES[-1]
-    last = _feed(folder, size, RAISED)
+    last = feed_of(folder, size, RAISED)
     run = timed(environment, "import_properties", f"main-{size}", str(last))
     if "nothing has changed" not in run.printed:
         raise RuntimeError(run.printed)
@@ -148,7 +148,7 @@ def _told(folder: Path, environment: dict[str, str], database: str, start: Run) 
 
 def imported(folder: Path, environment: dict[str, str], size: int, outcome: str) -> Run:
     """Import the feed of this size by the real command; every record must have this outcome."""
-    name = _feed(folder, size, RAISED if outcome == "changed" else 0)
+    name = feed_of(folder, size, RAISED if outcome == "changed" else 0)
     run = timed(environment, "import_properties", f"main-{size}", str(name), "--force")
     if f"{size} {outcome}" not in run.printed:
         raise RuntimeError(run.printed)
@@ -184,7 +184,8 @@ def installed(folder: Path, url: str, sizes: tuple[int, ...]) -> dict[str, str]:
     return environment
 
 
-def _feed(folder: Path | str, size: int, raised: int) -> Path:
+def feed_of(folder: Path | str, size: int, raised: int = 0) -> Path:
+    """Return where the feed is that `imported` reads."""
     return Path(folder) / f"{size}+{raised}.json"
 
 
