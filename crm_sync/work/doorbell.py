@@ -13,6 +13,10 @@ log = logging.getLogger(__name__)
 SILENCE = 5.0  # seconds without a ring after one that failed
 
 
+class _Bulk(threading.local):
+    pairs: dict[tuple[str, int], None] | None = None
+
+
 class Doorbell:
     """Sends a worker a ring that something is due. A ring may get lost: the tick comes anyway.
 
@@ -22,7 +26,7 @@ class Doorbell:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._bulk = threading.local()
+        self._bulk = _Bulk()
         self.connect(None)
 
     def connect(self, publish: Callable[[str, int], object] | None) -> None:
@@ -46,7 +50,7 @@ class Doorbell:
         For work that makes many rows due, one after the other: a message and a turn for each of
         them would cost more than the row. Meanwhile the tick rings.
         """
-        if getattr(self._bulk, "pairs", None) is not None:
+        if self._bulk.pairs is not None:
             yield
             return
         pairs = self._bulk.pairs = {}
@@ -58,8 +62,8 @@ class Doorbell:
                 self._ring(*pair)
 
     def _ring(self, queue: str, workspace_id: int) -> None:
-        if (pairs := getattr(self._bulk, "pairs", None)) is not None:
-            pairs[queue, workspace_id] = None
+        if self._bulk.pairs is not None:
+            self._bulk.pairs[queue, workspace_id] = None
             return
         if self.publish is None or time.monotonic() < self._silent_until:
             return

@@ -125,8 +125,7 @@ class RowUpdate:
 
     Attributes:
         columns: field → value, at least one.
-        where: field → value, which must all match.
-        nulls: fields that must be NULL.
+        where: field → value, which must all match; None is NULL, as in a filter of Django.
         unless_moved: field → (old, new). The field gets the new value if it still has the old one.
         beside: rows that `commits` inserts in the same transaction, if the change was made.
     """
@@ -135,7 +134,6 @@ class RowUpdate:
     where: Mapping[str, Any]
     unless_moved: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     beside: Sequence[RowInsert] = ()
-    nulls: Names = ()
 
 
 def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -323,8 +321,10 @@ def made(model: type[Model], change: RowUpdate) -> tuple[str, list[Any]]:
 
 def form_of(change: RowUpdate) -> Form:
     """Return the fields of a change. Changes of one form share one statement."""
-    names, moving, where = change.columns, change.unless_moved, change.where
-    return tuple(names), tuple(moving), tuple(where), change.nulls
+    where = change.where
+    nulls = tuple(name for name in where if where[name] is None)
+    compared = tuple(name for name in where if name not in nulls)
+    return tuple(change.columns), tuple(change.unless_moved), compared, nulls
 
 
 def _of_values(form: Form) -> list[str]:
@@ -335,7 +335,8 @@ def _of_values(form: Form) -> list[str]:
 
 def _values(change: RowUpdate) -> list[Any]:
     moves = [value for both in change.unless_moved.values() for value in both]
-    return [*change.columns.values(), *moves, *change.where.values()]
+    compared = (value for value in change.where.values() if value is not None)
+    return [*change.columns.values(), *moves, *compared]
 
 
 def _as_json(model: type[Model], form: Form, change: RowUpdate) -> list[Any]:

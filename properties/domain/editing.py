@@ -132,48 +132,45 @@ def edit_all(
     ownership: Ownership,
     cause: str = "",
 ) -> set[int]:
-    """Make edits of different properties with one commit; an edit for which it is not enough stays.
+    """Make edits of different properties with one commit, as far as one UPDATE of each is enough.
 
-    Such an edit is for `edit`, which says why: somebody changed the row since it was read or has
-    it locked, the edit is invalid, or it concerns a value of the platform that a person knows of
-    or has to decide about.
+    All others are for `edit`: somebody has changed the row since it was read or has it locked, the
+    edit is invalid or changes nothing, or it concerns a value of the platform that a person knows
+    of or has to decide about.
 
     Args:
         edits: none by a person.
 
     Returns:
-        the numbers of the edits that were made, or that had nothing to change.
+        the keys of the properties whose edits were made.
     """
-    keys = [one.row.pk for one in edits]
-    conflicts = Conflict.objects.filter(real_estate_property__in=keys, decision="")
+    rows = [one.row.pk for one in edits]
+    conflicts = Conflict.objects.filter(real_estate_property__in=rows, decision="")
     in_conflict = set(conflicts.values_list("real_estate_property", flat=True))
-    done: set[int] = set()
-    updates: dict[int, RowUpdate] = {}
-    for number, one in enumerate(edits):
-        before = merge.leaves(one.row.desired)
-        try:
-            real = _real(one.row, _cleaned(one.changes), before, ownership)
-        except Invalid:
-            continue
-        if one.row.pk in in_conflict or unsayable.erasing(one.row, real, by_person=False):
-            continue
-        if real:
-            by = {"origin": origin, "actor_id": None, "note": "", "cause": cause, "at": now}
-            history = field_history.entries(one.row, before, real, **by)
-            updates[number] = _as_read(
-                one.row,
-                {**_columns(one.row, real, now), **one.columns},
-                beside=[RowInsert(Change, entry) for entry in history],
-            )
-        elif one.columns:
-            updates[number] = RowUpdate(one.columns, {"id": one.row.pk})
-        else:
-            done.add(number)
-    numbers = [*updates]
+    by = {"origin": origin, "actor_id": None, "note": "", "cause": cause, "at": now}
+    free = (one for one in edits if one.row.pk not in in_conflict)
+    planned = [change for one in free if (change := _planned(one, by, ownership))]
     with durability.durable():  # a feed is not read again for what a power cut undoes
-        made = {numbers[n] for n in commits.update_each(Property, [*updates.values()])}
-    doorbell.ring_each(QUEUE, (edits[number].row.workspace_id for number in made))
-    return done | made
+        made = {planned[n].where["id"] for n in commits.update_each(Property, planned)}
+    doorbell.ring_each(QUEUE, (one.row.workspace_id for one in edits if one.row.pk in made))
+    return made
+
+
+def _planned(one: RowEdit, by: Mapping[str, Any], rules: Ownership) -> RowUpdate | None:
+    """Return the UPDATE of an edit, or None if it is for `edit`; see `edit_all`."""
+    before = merge.leaves(one.row.desired)
+    try:
+        real = _real(one.row, _cleaned(one.changes), before, rules)
+    except Invalid:
+        return None
+    if unsayable.erasing(one.row, real, by_person=False):
+        return None
+    if real:
+        columns = {**_columns(one.row, real, by["at"]), **one.columns}
+        history = field_history.entries(one.row, before, real, **by)
+        beside = [RowInsert(Change, entry) for entry in history]
+        return RowUpdate(columns, as_read(one.row), beside=beside)
+    return RowUpdate(one.columns, {"id": one.row.pk}) if one.columns else None
 
 
 def _cleaned(changes: Mapping[str, Any]) -> Leaves:
@@ -198,14 +195,6 @@ def _columns(row: Property, real: Leaves, now: datetime) -> dict[str, Any]:
         "problem": without_problems(row.problem, set(real)),
         "due_at": now,
     }
-
-
-def _as_read(row: Property, columns: Mapping[str, Any], beside: Sequence[RowInsert]) -> RowUpdate:
-    """Return the UPDATE of a row that is still as it was read; see `as_read`."""
-    where: dict[str, Any] = {"id": row.pk, "revision": row.revision}
-    if row.read_at is None:
-        return RowUpdate(columns, where, beside=beside, nulls=("read_at",))
-    return RowUpdate(columns, {**where, "read_at": row.read_at}, beside=beside)
 
 
 class _By(TypedDict):
@@ -246,7 +235,7 @@ def as_read(property_: Property) -> dict[str, Any]:
 
     A read of the platform may bring what only the platform sets, at the same revision.
     """
-    return {"pk": property_.pk, "revision": property_.revision, "read_at": property_.read_at}
+    return {"id": property_.pk, "revision": property_.revision, "read_at": property_.read_at}
 
 
 def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:

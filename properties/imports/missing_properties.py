@@ -52,7 +52,7 @@ def set_state(
     listed = [row for row in rows if row.desired.get(STATE) != EXEMPT]
     edits = [RowEdit(row, changes, {}) for row in listed]
     done = edit_all(edits, origin=by, now=now, cause=cause, ownership=rules)
-    for row in (row for number, row in enumerate(listed) if number not in done):
+    for row in (one for one in listed if one.pk not in done):
         while row.desired.get(STATE) != EXEMPT:
             try:
                 edit(row, changes, origin=by, now=now, cause=cause, revision=row.revision)

@@ -143,12 +143,10 @@ class RecordImport:
             for number, line in enumerate(lines)
             if line.kind == "record" and line.reference not in same
         }
-        done = set() if self._dry_run else self._write_all(revisions)
+        done = set() if self._dry_run else self._write_all(revisions.values())
         for number, line in enumerate(lines):
-            if number in done:
-                self._note(revisions[number])
-            elif number in revisions:
-                self._revise(revisions[number])
+            if (one := revisions.get(number)) is not None:
+                self._note(one) if one.row.pk in done else self._revise(one)
             elif line.kind == "record":
                 self._report.unchanged.add(str(line.reference))
                 self._set_aside(line)
@@ -285,15 +283,11 @@ class RecordImport:
         memory = self._memory(item, row.leftover, owned)
         return _Revision(row, item, leaves(row.desired), changes, changed, owned, memory)
 
-    def _write_all(self, revisions: Mapping[int, _Revision]) -> set[int]:
-        """Write revisions together; return the numbers of those that needed no more than that."""
-        plain = [number for number, one in revisions.items() if not self._unseen_faults(one)]
-        edits = [
-            RowEdit(one.row, one.changes if one.changed else {}, one.memory)
-            for one in (revisions[number] for number in plain)
-        ]
-        done = edit_all(edits, ownership=self._ownership, **self._by) if edits else ()
-        return {plain[n] for n in done}
+    def _write_all(self, revisions: Iterable[_Revision]) -> set[int]:
+        """Write revisions together; return the keys of the properties for which that was enough."""
+        plain = (one for one in revisions if not self._unseen_faults(one))
+        edits = [RowEdit(one.row, one.changes, one.memory) for one in plain]
+        return edit_all(edits, ownership=self._ownership, **self._by) if edits else set()
 
     def _revise(self, revision: _Revision) -> None:
         """Apply a record by itself, at the revision of the property that it was compared with."""

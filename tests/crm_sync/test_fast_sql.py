@@ -73,6 +73,17 @@ def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
     assert list(stored) == [(None, "FAILED", None), (None, "RECEIVED", NOW)]
 
 
+def test_none_in_a_condition_is_null_as_in_a_filter(hook):
+    free, held = row(hook, "a"), row(hook, "b", **HELD)
+    changes = [
+        RowUpdate({"effect": "done"}, {"id": one.pk, "lease_token": None}) for one in (free, held)
+    ]
+    assert fast_sql.update_many(ReceivedEvent, changes) == 1
+    assert [fast_sql.update(ReceivedEvent, one) for one in changes] == [1, 0]
+    stored = ReceivedEvent.objects.order_by("pk").values_list("effect", flat=True)
+    assert list(stored) == ["done", ""]
+
+
 def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
     one = row(hook, "a")
     change = RowUpdate({"effect": "done"}, {"id": one.pk}, {"due_at": (LATER, None)})

@@ -42,8 +42,8 @@ def test_a_push_costs_the_same_number_of_queries_whatever_else_there_is(
     idle, _ = queries_to_drain(workspace)
     # Of a turn: workspace, slot, the claim that finds none, the slot given back, who waits for it.
     assert (done, idle) == (5, 5)
-    # To ask before a call whether a person holds it, to settle a row and to record the change in one
-    # transaction.
+    # To ask before a call whether a person holds it, to settle a row and to record the change in
+    # one transaction.
     each = 1 + 4
     # A claim of two is two statements. On SQLite it is a transaction, and waits for the disk.
     claim = 2 + 2 * (connection.vendor == "sqlite")
