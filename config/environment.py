@@ -150,6 +150,8 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
 
     def db_url(self, var: str, *args: Any, **options: Any) -> Any:
         """Return the settings of the database at an address."""
+        if self.ENVIRON.get(var) == "":
+            raise ImproperlyConfigured(f"{var} is empty: remove it, or see .env.example.")
         found = self._address(super().db_url, var, *args, **options)
         if found["ENGINE"] not in DATABASES:
             raise ImproperlyConfigured(f"{var} must name a PostgreSQL or SQLite database.")

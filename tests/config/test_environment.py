@@ -61,6 +61,7 @@ UNFIT = {
         "DATABASE_URL is not an address that we know: .env.example shows one."
     ),
     "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
+    "DATABASE_URL=": "DATABASE_URL is empty: remove it, or see .env.example.",
     "CA_BUNDLE=/nowhere/ca.pem": (
         "CA_BUNDLE is '/nowhere/ca.pem' and no file of certificates. See .env.example."
     ),

@@ -61,7 +61,7 @@ def _progress_text(row: Import, now: datetime) -> str:
     if row.problem:
         return gettext("Tried again soon: %(problem)s") % {"problem": said(row.problem)}
     if row.cancel_asked:
-        return gettext("Stops at the next record.")
+        return gettext("Stops soon.")
     waits = row.due_at is not None and row.due_at < now - LATE
     if waits and (row.lease_until is None or row.lease_until < now):
         text = ngettext(
