@@ -3,18 +3,14 @@
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lab.world import runtime
-from lab.world.deliveries import Deliveries
-from lab.world.feeds import Feeds
-from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES, Judge
+from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES
 from lab.world.mail import READERS
-from lab.world.platform import Platform
-from lab.world.scheduler import Scheduler
-from lab.world.wires import Wires, is_done
+from lab.world.parts import Parts
+from lab.world.wires import is_done
 from sandbox.state import callbacks
 
 REFERENCES = ("R-1", "Hof Süd", "R-3", "R-4", "R-5", "R-6")
@@ -39,24 +35,15 @@ Choice = TypeVar("Choice")
 class People:
     """Each act has a name, on which all hangs that is decided in it."""
 
-    def __init__(
-        self,
-        world: Scheduler,
-        judge: Judge,
-        wires: Wires,
-        platform: Platform,
-        feeds: Feeds,
-        deliveries: Deliveries,
-        folder: Path,
-    ) -> None:
-        self.world, self.judge, self.wires = world, judge, wires
-        self.platform, self.feeds, self.folder = platform, feeds, folder
-        self.deliveries = deliveries
+    def __init__(self, parts: Parts) -> None:
+        self.world, self.judge, self.wires = parts.world, parts.judge, parts.wires
+        self.platform, self.feeds, self.folder = parts.platform, parts.feeds, parts.folder
+        self.deliveries = parts.deliveries
         self.edits = self.orders = 0
         self._holds = self._are_excluded = self._chooses = False
         self._asked: set[int] = set()  # placements that somebody is about to settle
         # In half of the seeds few kinds of acts meet at few places, and so each other.
-        is_dense = world.share("dense") < 0.5
+        is_dense = self.world.share("dense") < 0.5
         self._places = self._some("places", REFERENCES, 0.25) if is_dense else REFERENCES
         self._fields = self._some("fields", FIELDS, 0.4) if is_dense else FIELDS
         self._acts = self._some("acts", ACTS, 0.6) if is_dense else ACTS

@@ -3,12 +3,12 @@
 from copy import deepcopy
 from typing import Any
 
-from lab.world.judge import BOTH, LIST, Judge
+from lab.world.judge import BOTH, LIST
+from lab.world.parts import Parts
 from lab.world.people import People
 from lab.world.platform import Manner, Platform
 from lab.world.process import SLOTS
-from lab.world.scheduler import Scheduler
-from lab.world.wires import Wires, is_done
+from lab.world.wires import is_done
 
 SLOW = 3.0  # seconds of a call while the backup is made, so that it knows of calls under way
 PUSHED = 20.0  # seconds until all of before is pushed
@@ -16,13 +16,12 @@ SILENT = 45.0  # seconds without a process, after which `restored` believes that
 READ = 45.0  # seconds until all is read again
 
 
-def restore(
-    world: Scheduler, judge: Judge, wires: Wires, platform: Platform, people: People
-) -> None:
+def restore(parts: Parts, people: People) -> None:
     """Go back to a backup, which knows of edits that were under way, and of none that came later.
 
     Nothing is judged after that: what was edited since the backup is with people now.
     """
+    world, judge, wires, platform = parts.world, parts.judge, parts.wires, parts.platform
     references = sorted(judge.made)
 
     def edit_all(name: str) -> None:

@@ -22,7 +22,8 @@ from lab.world import (
     runtime,
     target,
 )
-from lab.world.bounds import EVERY, STEPS, Bounds
+from lab.world.bounds import table as bounds
+from lab.world.bounds.clock import STEPS, Clock
 from lab.world.call_judge import LIMIT, LOW_LIMIT
 from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
@@ -30,6 +31,7 @@ from lab.world.judge import Judge
 from lab.world.mail import NIGHT, MailServer
 from lab.world.neighbour import Neighbour
 from lab.world.network import Network
+from lab.world.parts import Parts
 from lab.world.people import REFERENCES, People
 from lab.world.platform import QUICK, TOKEN, Platform
 from lab.world.process import SLOTS
@@ -107,15 +109,18 @@ class Scene:
             mail.HOST: self.mail,
         }
         Network(self.world, hosts)
-        self.people = People(
+        self.parts = Parts(
             self.world,
             self.judge,
             self.wires,
             self.platform,
+            self.receiver,
             self.feeds,
             Deliveries(self.world, self.judge, folder),
+            self.mail,
             folder,
         )
+        self.people = People(self.parts)
         self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
         self.world.after_commit = self.judge.orders.looks_at_statuses
         self._last_look = 0.0
@@ -139,12 +144,12 @@ class Scene:
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began
             if not self.judge.record.wrong:
-                self._bounds().ask()
+                bounds.ask(Clock(self.parts, self.people))
             self._until_mailed()
             self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.feeds.versions)
             self.judge.feeds.came_in_turn(deliveries.ADDRESS)
-            if self.world.seed % EVERY == 0 and not self.judge.record.wrong:
-                restore(self.world, self.judge, self.wires, self.platform, self.people)
+            if self.world.seed % bounds.EVERY == 0 and not self.judge.record.wrong:
+                restore(self.parts, self.people)
             self._audit()
         except Ended as error:
             self.judge.record.wrong.append(str(error))
@@ -261,17 +266,6 @@ class Scene:
         self.people.settle_placements()
         self.judge.open_ends = self.judge.unsettled()
         return not self.judge.open_ends
-
-    def _bounds(self) -> Bounds:
-        return Bounds(
-            self.world,
-            self.judge,
-            self.wires,
-            self.platform,
-            self.people,
-            self.receiver,
-            self.mail,
-        )
 
     def _audit(self) -> None:
         """Let the product look for itself."""

@@ -1,0 +1,48 @@
+"""What mail to people needs."""
+
+from lab.soak.judge import SETTLES
+from lab.world.bounds.clock import LOOK_AT_ALL, SOON, STEPS, Clock
+from lab.world.bounds.pushes import REPEATED
+from lab.world.mail import NIGHT, READERS
+from lab.world.people import REFERENCES
+
+OLD_NEWS = SETTLES.total_seconds()  # until news may be mailed (I33)
+
+
+def _news(on: Clock, name: str) -> None:
+    """Let an order be delivered."""
+    there = on.platform.box.workspace.orders
+    before = len(there)
+    on.people.place(f"bound {name}", REFERENCES[0])
+    on.within(SOON, "an order is there", lambda: len(there) > before)
+    for number in range(STEPS):
+        on.platform.go_on(f"bound {name} {number}", everywhere=True)
+        on.world.run(on.world.now + 3.5)
+    on.within(120.0, "the order is delivered", on.is_settled, LOOK_AT_ALL)
+
+
+def sender_of_a_mail_dies(on: Clock) -> None:
+    """The next worker sends the same mail once more (I33), and not one with later news."""
+    reader, last = READERS[0], on.judge.mails.last
+    _news(on, "mail")
+    on.mail.is_mute = True
+    before = last.get(reader)
+    on.world.sleep(NIGHT)
+    on.within(SOON, "a mail went out", lambda: last.get(reader) is not before)
+    on.kill_workers()
+    on.start_workers()
+    _news(on, "later")
+    first = last[reader]
+    on.mail.is_mute = False
+    on.world.sleep(REPEATED + OLD_NEWS)
+    on.within(SOON, "the mail went out again", lambda: last[reader] is not first)
+    again, key = last[reader], "Message-ID"
+    if again[key] != first[key]:
+        wrong = f"after {first['Subject']} a dead worker's mail is {again['Subject']} (I33)"
+        on.wrong(wrong)
+    for wanted in (False, True):  # after which no mail is due for a quarter of an hour
+        on.wires.job("choose mail", reader, wanted)
+    on.judge.mails.wanted[reader] = on.judge.mails.now
+    _news(on, "soon")
+    on.world.sleep(OLD_NEWS)
+    on.world.run(on.world.now + SOON)

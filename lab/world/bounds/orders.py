@@ -1,0 +1,58 @@
+"""What events, orders and their files need."""
+
+from dataclasses import replace
+
+from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, STEPS, Clock
+from lab.world.call_judge import Call
+from lab.world.people import REFERENCES
+from lab.world.platform import Manner
+from lab.world.scheduler import CALM
+
+STORED = 180.0  # seconds for files, each of which may have failed a few times
+
+
+def events(on: Clock) -> None:
+    on.platform.go_on("bound events", everywhere=True)
+    on.world.run(on.world.now + 4)  # until the last event has come
+    on.within(AT_ONCE, "events are applied", on.events_are_applied)
+
+
+def sender_of_an_order_dies(on: Clock) -> None:
+    """What it sent is there once, whether its call has had its effect or not (I9)."""
+    slow = Manner(seconds=lambda call: 3.0 if call.path.endswith("/orders") else 0.05)
+    on.platform.manner = slow
+    on.people.place("bound order", REFERENCES[0])
+    on.world.run(on.world.now + 20, lambda: bool(_senders(on)))
+    # Its call arrives after three seconds, unless it is killed after that.
+    on.world.run(on.world.now + 5 * on.world.share("bound order killed"))
+    for slot in {one.thread.process.name.rpartition(".")[0] for one in _senders(on)}:
+        on.world.tell(f"{slot} is killed while it sends an order")
+        on.world.kill(slot)
+    on.start_workers()
+    on.platform.manner = Manner()
+    on.within(300.0, "the order of a dead worker is settled", on.is_settled, LOOK_AT_ALL)
+    on.judge.orders.are_there_once()
+
+
+def _senders(on: Clock) -> list[Call]:
+    calls = on.judge.calls
+    return [
+        one
+        for one in calls.under_way.values()
+        if (one.method, one.path) == ("POST", "/v1/orders") and calls.is_under_way(one)
+    ]
+
+
+def files(on: Clock) -> None:
+    """The files of orders that end are stored, although some are cut off and workers die."""
+    on.world.temper = replace(CALM, answer_lost=0.2)
+    for number in range(STEPS):
+        on.platform.go_on(f"bound files {number}", everywhere=True)
+        on.world.run(on.world.now + 2)
+        if on.world.share(f"bound files {number} killed") < 2 / STEPS:
+            on.kill_workers()
+            on.start_workers()
+    on.world.temper = CALM
+    on.within(STORED, "files are stored and uploaded", on.is_settled, LOOK_AT_ALL)
+    on.judge.files.are_complete()
+    on.judge.files.are_uploaded()

@@ -1,0 +1,123 @@
+"""What edits of people and programs need, with a worker, a broker or a platform that fails."""
+
+from dataclasses import replace
+from math import inf
+
+from django.conf import settings
+
+from lab.world.bounds.clock import AT_ONCE, SOON, Clock
+from lab.world.call_judge import LIMIT
+from lab.world.judge import BOTH
+from lab.world.people import REFERENCES
+from lab.world.platform import Manner
+from lab.world.scheduler import CALM
+from lab.world.wires import is_done
+
+REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
+
+
+def edits(on: Clock) -> None:
+    on.within(AT_ONCE, "edits are there", on.edit_all())
+
+
+def killed_workers(on: Clock) -> None:
+    """What dead workers had claimed goes on: events soon, a property after its lease (I3)."""
+    on.platform.manner = Manner(seconds=lambda _: 2.0)
+    are_there = on.edit_all()
+    on.world.run(on.world.now + 1.0 + 2 * on.world.share("bound killed"))
+    on.kill_workers()
+    on.platform.go_on("bound killed", everywhere=True)
+    on.start_workers()
+    on.world.run(on.world.now + 4)
+    on.within(SOON, "events are applied after a kill", on.events_are_applied)
+    on.within(REPEATED, "edits are there after a kill", are_there)
+
+
+def platform_down(on: Clock) -> None:
+    """It gets few calls (I11), and what waits goes on once it is back."""
+    on.platform.manner = Manner(is_down=True)
+    are_there = on.edit_all()
+    on.world.run(on.world.now + 5)
+    on.gets_few("calls", "a platform", lambda: on.platform.calls)
+    on.platform.manner = Manner()
+    on.within(75.0, "edits are there once the platform is back", are_there)
+
+
+def lost_messages(on: Clock) -> None:
+    """What the broker loses is sent again (I12)."""
+    on.world.temper = replace(CALM, message_lost=1.0)
+    are_there = on.edit_all()
+    on.platform.go_on("bound lost", everywhere=True)
+    on.world.run(on.world.now + 4)
+    on.world.temper = CALM
+    on.within(SOON, "edits are there after lost messages", are_there)
+    on.within(SOON, "events are applied after lost messages", on.events_are_applied)
+
+
+def frozen_broker(on: Clock) -> None:
+    """A callback does not wait for it (I25), and all goes on once it is back (I12)."""
+    on.world.broker_patience = 5.0
+    on.world.broker_away_until = on.world.now + 20
+    on.judge.slowest_answer = 0.0
+    are_there = on.edit_all()
+    on.platform.go_on("bound frozen", everywhere=True)
+    on.world.run(on.world.now + 20)
+    if on.judge.slowest_answer > 2:
+        slowest = f"{on.judge.slowest_answer:.1f} s"
+        on.wrong(f"a callback waited for the broker for {slowest} (I25)")
+    on.world.broker_patience = 0.0
+    on.within(SOON, "edits are there once the broker is back", are_there)
+    on.within(SOON, "events are applied after it", on.events_are_applied)
+
+
+def hanging_calls(on: Clock) -> None:
+    """Calls that hang keep nobody else waiting."""
+    chosen = (one for one in REFERENCES if on.world.share(f"bound {one} hangs") < 0.3)
+    hang = [*chosen] or REFERENCES[:1]
+    on.platform.manner = Manner(seconds=lambda call: inf if call.reference in hang else 0.05)
+    on.within(6.0, "edits are there beside those that hang", on.edit_all(but=hang))
+
+
+def fewer_calls(on: Clock) -> None:
+    """A limit that was lowered holds for all calls that leave from then on (A8)."""
+    if not is_done(on.wires.job("allow", 3)):
+        return
+    on.platform.manner = Manner(seconds=lambda _: 0.5)
+    on.world.run(on.world.now + 2)
+    on.judge.calls.limit = 3
+    on.within(15.0, "edits are there with three calls", on.edit_all())
+    on.wires.job("allow", LIMIT)
+    on.judge.calls.limit = LIMIT
+
+
+def slow_calls(on: Clock) -> None:
+    """Slots and rows stay taken for as long as a call takes (A8, I6); some slots stay free."""
+    if not is_done(on.wires.job("allow", 5)):
+        return
+    on.platform.manner = Manner(seconds=lambda _: 0.8 * settings.CALL_DEADLINE)
+    on.world.run(on.world.now + 2)
+    on.judge.calls.push_limit = 3  # of five, since two are for other queues
+    on.within(300.0, "edits are there after slow calls", on.edit_all())
+    on.judge.calls.push_limit = None
+    on.platform.manner = Manner()
+    on.wires.job("allow", LIMIT)
+
+
+def slot_of_the_dead(on: Clock) -> None:
+    """The slot of a killed worker is free for others soon, its row only after the lease."""
+    if not is_done(on.wires.job("allow", 3)):
+        return
+    on.platform.manner = Manner(seconds=lambda _: 5.0)
+    on.world.run(on.world.now + 2)
+    on.people.change("bound of the dead", REFERENCES[0], BOTH)
+    on.world.run(on.world.now + 2)
+    on.kill_workers()
+    on.platform.manner = Manner()
+    on.start_workers()
+    value = on.people.change("bound beside the dead", REFERENCES[1], BOTH)
+    on.within(
+        SOON,
+        "an edit is there beside that of a dead worker",
+        lambda: on.judge.record.there(REFERENCES[1]).get(BOTH) == value,
+    )
+    on.wires.job("allow", LIMIT)

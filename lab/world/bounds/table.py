@@ -1,0 +1,53 @@
+"""All bounds, and which of them a seed tries."""
+
+from collections.abc import Callable
+
+from lab.world.bounds import feeds, links, mail, messages, orders, pushes, rules
+from lab.world.bounds.clock import LOOK_AT_ALL, Clock
+from lab.world.platform import Manner
+from lab.world.scheduler import CALM
+
+EVERY = 5  # seeds one after the other, of which one tries each of them
+BOUNDS: tuple[Callable[[Clock], None], ...] = (
+    pushes.edits,
+    orders.events,
+    pushes.killed_workers,
+    pushes.platform_down,
+    pushes.lost_messages,
+    pushes.frozen_broker,
+    pushes.hanging_calls,
+    pushes.fewer_calls,
+    pushes.slow_calls,
+    pushes.slot_of_the_dead,
+    orders.sender_of_an_order_dies,
+    orders.files,
+    messages.messages,
+    messages.receiver_down,
+    messages.hanging_receiver,
+    mail.sender_of_a_mail_dies,
+    rules.rules,
+    links.doubles,
+    feeds.burst,
+    feeds.files_in_turn,
+)
+
+
+def ask(on: Clock) -> None:
+    """Try some of them, by the seed."""
+    for number, one in enumerate(BOUNDS):
+        if _tries(on.world.seed, number) and not on.judge.record.wrong:
+            on.world.tell(f"bound: {one.__name__}")
+            on.world.doubled.clear()
+            one(on)
+            for message in on.world.doubled:
+                on.wrong(f"{message} was sent while the same one waited")
+            on.platform.manner = Manner()
+            on.world.temper = CALM
+            what = f"all is settled after {one.__name__}"
+            on.within(120.0, what, on.is_settled, LOOK_AT_ALL)
+
+
+def _tries(seed: int, number: int) -> bool:
+    """Return whether a seed tries this bound; those that it tries are others in each five."""
+    five, rank = divmod(seed, EVERY)
+    return (rank + number + number // EVERY * five) % EVERY == 0

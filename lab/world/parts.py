@@ -1,0 +1,32 @@
+"""What a scene consists of, for those who act in all of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.world.deliveries import Deliveries
+from lab.world.feeds import Feeds
+from lab.world.judge import Judge
+from lab.world.mail import MailServer
+from lab.world.platform import Platform
+from lab.world.receiver import Receiver
+from lab.world.scheduler import Scheduler
+from lab.world.wires import Wires
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one scene.
+
+    Attributes:
+        folder: in which the processes run.
+    """
+
+    world: Scheduler
+    judge: Judge
+    wires: Wires
+    platform: Platform
+    receiver: Receiver
+    feeds: Feeds
+    deliveries: Deliveries
+    mail: MailServer
+    folder: Path
