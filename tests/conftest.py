@@ -61,18 +61,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="only tests of what hangs on the database: what to run again on another one",
     )
     parser.addoption(
-        "--half", type=int, metavar="SEED", help="only half of the files, chosen by the seed"
+        "--one-in",
+        type=int,
+        nargs=2,
+        metavar=("N", "SEED"),
+        help="only one file in N, chosen by the seed",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes long comes first, so that nobody is left alone with it in the end.
     items.sort(key=lambda item: not _takes_long(item))
-    needed, seed = items, config.getoption("--half")
+    needed, sample = items, config.getoption("--one-in")
     if config.getoption("--database-only"):
         needed = [item for item in needed if _hangs_on_database(item)]
-    if seed is not None:
-        needed = [item for item in needed if _is_in_half(item.path, seed)]
+    if sample is not None:
+        needed = [item for item in needed if _is_chosen(item.path, *sample)]
     left = set(items) - set(needed)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = needed
@@ -88,8 +92,8 @@ def _takes_long(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("processes", "browser"))
 
 
-def _is_in_half(path: Path, seed: int) -> bool:
-    return crc32(f"{seed} {path.relative_to(Path(__file__).parent)}".encode()) % 2 == 0
+def _is_chosen(path: Path, one_in: int, seed: int) -> bool:
+    return crc32(f"{seed} {path.relative_to(Path(__file__).parent)}".encode()) % one_in == 0
 
 
 def _hangs_on_database(item: pytest.Item) -> bool:

@@ -1,6 +1,6 @@
-"""Run the suite once more on PostgreSQL: python -m tests.postgresql [--half | PYTEST ARGUMENTS]
+"""Run the suite once more on PostgreSQL: python -m tests.postgresql [--one-in N | PYTEST ARGUMENTS]
 
-`make postgresql` runs all that uses a database, `--half` half of those files, others in each run.
+`make postgresql` runs all that uses a database, `--one-in 2` half of those files, others each time.
 
 Where there is none it says so; on a CI machine (CI=true) that is a failure.
 """
@@ -31,8 +31,8 @@ def main() -> int:
     which = ("--database-only", "-m", "not browser and not chaos")
     which += ("--numprocesses", "3", "--dist", "worksteal")
     given = sys.argv[1:]
-    if given == ["--half"]:
-        given = [*which, f"--half={random.randrange(1000)}"]
+    if given[:1] == ["--one-in"]:
+        given = [*which, *given, str(random.randrange(1000))]
     command = [sys.executable, "-m", "pytest", *(given or which)]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
