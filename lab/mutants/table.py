@@ -1943,6 +1943,9 @@ MUTANTS = (
 CLAIMED = frozenset(
     {
         "nothing is recorded in flight (I2)",
+        "an alarm that was told is not told to be over",
+        "a person is reminded of the same time twice",
+        "a retry for people takes changes that came meanwhile",
         "no read before a write (I4)",
         "an unclear creation is repeated at once (I8)",
         "a creation is sent without a read (I8)",

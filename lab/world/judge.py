@@ -6,6 +6,7 @@ PATCH.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from lab.scale.judge import properties as differing_properties
 from lab.soak.judge import not_understood, standing
 from lab.world import runtime
 from lab.world.call_judge import Call, CallJudge
+from lab.world.chat_judge import ChatJudge
 from lab.world.feed_judge import FeedJudge
 from lab.world.file_judge import FileJudge
 from lab.world.mail_judge import MailJudge
@@ -70,6 +72,18 @@ class Edit:
     is_stored: bool | None = None
 
 
+def may_be_last(edits: Sequence[Edit]) -> list[Any]:
+    """Return the values that may be the last: of edits under way at one time that is each."""
+    return [
+        edit.value
+        for edit in edits
+        if edit.is_stored is not False
+        and not any(
+            edit.answered and later.began > edit.answered for later in edits if later.is_stored
+        )
+    ]
+
+
 class Judge:
     """What was done, and what is wrong with it."""
 
@@ -78,7 +92,7 @@ class Judge:
         self.calls = CallJudge(record, limit)
         self.orders, self.messages = OrderJudge(record), MessageJudge(record)
         self.files, self.mails = FileJudge(record), MailJudge(record)
-        self.feeds = FeedJudge(record)
+        self.feeds, self.chat = FeedJudge(record), ChatJudge(record)
         self.open_ends: list[str] = []
         self.figures: dict[str, float] = {}
         self.made: set[str] = set()
@@ -289,17 +303,8 @@ class Judge:
                 self.record.wrong.append(f"{path}: our own {theirs} was taken for theirs (I2)")
 
     def _no_edit_is_lost(self, reference: str, path: str, edits: list[Edit]) -> None:
-        """I1: the platform holds our last edit, unless its people have said something since.
-
-        Of edits that were under way at one time each may be the last.
-        """
-        stored = [edit for edit in edits if edit.is_stored]
-        possible = [
-            edit.value
-            for edit in edits
-            if edit.is_stored is not False
-            and not any(edit.answered and later.began > edit.answered for later in stored)
-        ]
+        """I1: the platform holds our last edit, unless its people have said something since."""
+        stored, possible = [edit for edit in edits if edit.is_stored], may_be_last(edits)
         there = self.record.there(reference).get(path)
         if path == NEVER:
             row = "select desired from properties_property where object_reference_id = ?"

@@ -23,27 +23,33 @@ READERS = ("first@crm.test", "second@crm.test")  # the second one changes their 
 TAKEN = "250 OK"
 NIGHT = EVERY.total_seconds()  # the machine sleeps from one mail to the next
 REFUSALS = ("421 No", "451 No", "550 No")
+REMINDED = 8  # o'clock, from which the first reader is reminded of what is on the next day
 
 
 def make_readers(now: datetime) -> None:
-    """Make people who want mail of all news since then."""
+    """Make people who want mail of all news since then, and of alarms and appointments."""
     from django.contrib.auth.models import User
+
+    from orders.calendar import reminders
 
     for address in READERS:
         User.objects.create_superuser(address.partition("@")[0], address)
         choose(address, wanted=True, now=now)
+    reminders.choose(User.objects.get(email=READERS[0]), hour=REMINDED, now=now)
 
 
 def choose(address: str, *, wanted: bool, now: datetime) -> None:
-    """Let a reader want mail of all news from then on, or of none."""
+    """Let a reader want mail of all news from then on, or of none; of alarms in any case."""
     from django.contrib.auth.models import User
 
+    from crm_sync.models import AlarmKind
     from orders.models.news import News
     from orders.people import preferences
 
     preferences.choose(
         User.objects.get(email=address),
         kinds=list(News) if wanted else (),
+        alarms=list(AlarmKind),
         only_mine=False,
         time_zone="UTC",
         language="en",

@@ -11,6 +11,7 @@ from lab.world.record import Record
 EVERY = timedelta(minutes=15)  # from one mail to the next (I33)
 # How a mail heads the news of each kind that stays news whatever comes later.
 HEADS = {"CANCELLED": "cancelled", "DELIVERED": "delivered"}
+OTHER = re.compile("Alarm|Over|[0-9]+ alarm|Reminder")  # how the subject of other mail begins
 ORDER = re.compile(r"/orders/order/(\d+)/")
 
 
@@ -29,7 +30,8 @@ class MailJudge:
 
     Attributes:
         told: the news in all mails.
-        last: by reader, the last mail that was taken.
+        last: by reader, the last mail of news that was taken.
+        others: all mails that are not about news, which are of alarms and appointments.
         wanted: by reader, since when they want mail for certain; None while they do not.
     """
 
@@ -37,6 +39,7 @@ class MailJudge:
         self.record = record
         self.told: set[Told] = set()
         self.last: dict[str, EmailMessage] = {}
+        self.others: list[EmailMessage] = []
         self.wanted: dict[str, datetime | None] = {}
 
     @property
@@ -62,8 +65,12 @@ class MailJudge:
         return self.now
 
     def taken(self, mail: EmailMessage, left: datetime) -> None:
-        """Take note of the news in a mail."""
+        """Take note of a mail, and of the news in it."""
         kind, reader = "", str(mail["To"])
+        self.record.world.tell(f"{reader} gets: {mail['Subject']}")
+        if OTHER.match(mail["Subject"]):
+            self.others.append(mail)
+            return
         body = mail.get_body(("plain",))
         for line in body.get_content().splitlines() if body else ():
             if not line.strip():
@@ -73,7 +80,6 @@ class MailJudge:
             elif kind and (order := ORDER.search(line)):
                 self.told.add(Told(reader, kind, int(order[1]), left))
         self.last[reader] = mail
-        self.record.world.tell(f"{reader} gets: {mail['Subject']}")
 
     def owed(self) -> list[str]:
         """Return the news of which somebody who wants it got no mail."""

@@ -6,6 +6,11 @@ from typing import Any
 
 from lab.world.record import Record
 
+OF_PROGRAMS = (
+    "from crm_sync_outgoingmessage where subscription_id in"
+    " (select id from crm_sync_subscription where format = 'JSON')"
+)
+
 
 class MessageJudge:
     """What the receiver of our messages got."""
@@ -21,8 +26,7 @@ class MessageJudge:
 
     def pending(self) -> int:
         """Return how many messages are still to be sent."""
-        query = "select count(*) from crm_sync_outgoingmessage where state = 'PENDING'"
-        ((count,),) = self.record.ask(query)
+        ((count,),) = self.record.ask(f"select count(*) {OF_PROGRAMS} and state = 'PENDING'")
         return int(count)
 
     def have_come(self) -> None:
@@ -30,7 +34,7 @@ class MessageJudge:
 
         What was *delivered* was taken, and what was taken is *delivered*.
         """
-        rows = self.record.ask("select message_id, payload, state from crm_sync_outgoingmessage")
+        rows = self.record.ask(f"select message_id, payload, state {OF_PROGRAMS}")
         known = {key: payload for key, payload, _ in rows}
         for key, payload, state in rows:
             if state != "DELIVERED":
@@ -40,7 +44,8 @@ class MessageJudge:
         self.record.wrong += [
             f"nobody wrote the message {key}" for key in self.taken.keys() - known
         ]
-        changes = self.record.ask("select kind, data from crm_sync_reportedchange")
+        mine = "select kind, data from crm_sync_reportedchange where workspace_id = 1"
+        changes = self.record.ask(mine)  # nobody subscribes to those of the neighbour
         reported = Counter(_told(kind, json.loads(data)) for kind, data in changes)
         messages = [json.loads(payload) for payload in known.values()]
         written = Counter(_told(one["type"], one["data"]) for one in messages)

@@ -1,23 +1,67 @@
-"""The platform of a neighbour: another workspace of the same installation, which nobody edits."""
+"""A neighbour: another workspace of the installation, whose people and platform are their own."""
 
-from collections.abc import Callable
-from datetime import datetime
+from math import inf
+from typing import Any
 
+from lab.world.judge import OURS_ALONE, Edit, Judge, may_be_last
 from lab.world.network import Delivery
-from lab.world.platform import TOKEN
 from lab.world.process import Answer, Environ, answer_of
-from lab.world.scheduler import Thread
+from lab.world.scheduler import Scheduler, Thread
+from lab.world.wires import Wires
 from sandbox.app import Sandbox
 
 HOST = "neighbour.test"
 ADDRESS = f"http://{HOST}"
+REFERENCES = ("N-1", "N-2", "N-3")
+QUICK = 0.02  # seconds of an answer
 
 
 class Neighbour:
-    """A sandbox that answers at once."""
+    """A program of the neighbour edits their properties, and their platform may be slow or deaf.
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
-        self.box = Sandbox(token=TOKEN, now=now)
+    Attributes:
+        seconds: of each answer of their platform; infinite while it hangs.
+    """
+
+    def __init__(self, world: Scheduler, judge: Judge, wires: Wires, box: Sandbox) -> None:
+        self.world, self.judge, self.wires, self.box = world, judge, wires, box
+        self.seconds = world.choose("the neighbour's answers take", (QUICK, 1.0, inf))
+        self._edits: dict[str, list[Edit]] = {}
+        self._count = 0
+
+    def edit(self, reference: str) -> None:
+        """Their program writes a property."""
+        self._count += 1
+        edit = Edit(f"neighbour {self._count}", self.world.steps)
+        self._edits.setdefault(reference, []).append(edit)
+
+        def answered(status: int | None, body: bytes) -> None:
+            self.world.tell(f"the neighbour writes {reference}: {status or 'no answer'}")
+            if status not in (None, 200, 201, 503):
+                said = f"a neighbour's edit was answered with {status}: {body[:300]!r}"
+                self.judge.record.wrong.append(said)
+            elif status is not None:
+                edit.answered, edit.is_stored = self.world.steps, status in (200, 201)
+
+        path, body = f"/properties/{reference}", {OURS_ALONE: edit.value}
+        self.wires.ask("PUT", path, body, answered, program="neighbour")
+
+    def unsettled(self) -> list[str]:
+        """Return what their platform lacks (I1), and what is on the platform of the other one."""
+        wrong = []
+        for reference, edits in self._edits.items():
+            there = (self.box.workspace.properties.by_reference(reference) or {}).get(OURS_ALONE)
+            known = may_be_last(edits)
+            if there not in known and (there or any(one.is_stored for one in edits)):
+                wrong.append(f"the neighbour's {reference} is {there!r}, its last one {known} (I1)")
+        return [*wrong, *self._strangers()]
+
+    def _strangers(self) -> list[str]:
+        """S12: what is of one workspace is never on the platform of the other one."""
+        theirs = {_reference(one) for one in self.box.workspace.properties.values()}
+        ours = {_reference(one) for one in self.judge.record.box.workspace.properties.values()}
+        strange = sorted((theirs & self.judge.made) | (ours & set(REFERENCES)))
+        return [f"{one} is on the platform of another workspace (S12)" for one in strange]
 
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
@@ -29,4 +73,8 @@ class Neighbour:
             return "503 No", [], b""
 
         what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} for the neighbour"
-        return Delivery(what, 0.02, serve, refuse)
+        return Delivery(what, self.seconds, serve, refuse)
+
+
+def _reference(document: dict[str, Any]) -> str:
+    return str(document.get("objectReferenceId"))

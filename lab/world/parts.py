@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.world.chat import Chat
 from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
 from lab.world.judge import Judge
 from lab.world.mail import MailServer
+from lab.world.neighbour import Neighbour
 from lab.world.platform import Platform
 from lab.world.receiver import Receiver
 from lab.world.scheduler import Scheduler
@@ -25,7 +27,9 @@ class Parts:
     judge: Judge
     wires: Wires
     platform: Platform
+    neighbour: Neighbour
     receiver: Receiver
+    chat: Chat
     feeds: Feeds
     deliveries: Deliveries
     mail: MailServer

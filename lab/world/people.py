@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from lab.world import runtime
+from lab.world import neighbour, runtime
 from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES
 from lab.world.mail import READERS
 from lab.world.parts import Parts
@@ -38,7 +38,7 @@ class People:
     def __init__(self, parts: Parts) -> None:
         self.world, self.judge, self.wires = parts.world, parts.judge, parts.wires
         self.platform, self.feeds, self.folder = parts.platform, parts.feeds, parts.folder
-        self.deliveries = parts.deliveries
+        self.deliveries, self.neighbour = parts.deliveries, parts.neighbour
         self.edits = self.orders = 0
         self._holds = self._are_excluded = self._chooses = False
         self._asked: set[int] = set()  # placements that somebody is about to settle
@@ -185,6 +185,11 @@ class People:
         """An agent presses *Push and read now*."""
         self.world.tell(f"{name}: all properties are read")
         self.wires.give(("push now",), lambda _: None)
+
+    def edit_next_door(self, name: str) -> None:
+        """A program of the neighbour writes some of their properties."""
+        for reference in neighbour.REFERENCES[: 1 + int(3 * self.world.share(f"{name} count"))]:
+            self.neighbour.edit(reference)
 
     def pry(self, name: str) -> None:
         """A program tries what its token may not do (S12)."""
@@ -362,5 +367,5 @@ ACTS = (
     *(People.go_on,) * 4,
     *(People.pull, People.read_now, People.load, People.publish, People.hold),
     *(People.exclude_callers, People.lock, People.forge),
-    *(People.change_mind, People.pry, People.deliver),
+    *(People.change_mind, People.pry, People.deliver, People.edit_next_door),
 )

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import requests
@@ -89,6 +90,13 @@ class Platform:
         else:
             return
         self.world.tell(f"{name}: the platform moves {what}")
+        self.call_back()
+
+    def appoint(self, key: str, hour: int) -> None:
+        """They set the appointment of an assignment to an hour of the next day."""
+        day = self.box.now().date() + timedelta(days=1)
+        self.box.set_appointment(key, f"{day}T{hour:02}:00:00Z")
+        self.world.tell(f"the platform sets the appointment of {key} to {hour} o'clock")
         self.call_back()
 
     # --- its callbacks ---

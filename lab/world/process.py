@@ -310,14 +310,15 @@ def _set_apart(reference: str) -> Any:
 
 
 def _send_again() -> Any:
-    """Do what *Send again* in the list of messages does, for all that are not delivered."""
+    """Do what *Send again* in the list does, for all messages to programs that are pending."""
     from django.utils import timezone
 
     from crm_sync.models import OutgoingMessage, Subscription
 
-    now, waiting = timezone.now(), OutgoingMessage.objects.filter(state="PENDING")
+    now, programs = timezone.now(), Subscription.objects.filter(format="JSON")
+    waiting = OutgoingMessage.objects.filter(state="PENDING", subscription__in=programs)
     count = waiting.update(due_at=now, first_tried_at=None, attempts=0)
-    Subscription.objects.update(due_at=now)
+    programs.update(due_at=now)
     return ("ended", 0, count)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.world import (
+    chat,
     deliveries,
     feeds,
     mail,
@@ -25,6 +26,7 @@ from lab.world import (
 from lab.world.bounds import table as bounds
 from lab.world.bounds.clock import STEPS, Clock
 from lab.world.call_judge import LIMIT, LOW_LIMIT
+from lab.world.chat import Chat
 from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
 from lab.world.judge import Judge
@@ -55,6 +57,7 @@ REST = 400.0  # seconds until no property is due
 LATE_EFFECT = 130.0  # seconds in which each call that left has its effect, or never
 ASLEEP = 0.5  # of the seeds, whose machine is asleep before anything befalls anybody
 NIGHTS = 3  # until people have got all mails
+RETRIES = 10  # quarters of an hour until the chat has been tried again
 LOOK = 10.0  # seconds from one look to the next whether all is settled
 
 
@@ -98,6 +101,9 @@ class Scene:
         self.wires = Wires(self.world, self.judge, template.tokens)
         self.platform = Platform(self.world, self.box, self.judge, self.wires)
         self.receiver = Receiver(self.world, self.judge)
+        self.chat = Chat(self.world, self.judge)
+        theirs = Sandbox(token=TOKEN, now=self.box.now)
+        self.neighbour = Neighbour(self.world, self.judge, self.wires, theirs)
         self.feeds = Feeds(self.world, self.judge)
         self.mail = MailServer(self.world, self.judge)
         hosts = {
@@ -105,7 +111,8 @@ class Scene:
             receiver.HOST: self.receiver,
             feeds.HOST: self.feeds,
             target.HOST: Target(self.world, self.judge),
-            neighbour.HOST: Neighbour(self.box.now),
+            neighbour.HOST: self.neighbour,
+            chat.HOST: self.chat,
             mail.HOST: self.mail,
         }
         Network(self.world, hosts)
@@ -114,7 +121,9 @@ class Scene:
             self.judge,
             self.wires,
             self.platform,
+            self.neighbour,
             self.receiver,
+            self.chat,
             self.feeds,
             Deliveries(self.world, self.judge, folder),
             self.mail,
@@ -146,6 +155,7 @@ class Scene:
             if not self.judge.record.wrong:
                 bounds.ask(Clock(self.parts, self.people))
             self._until_mailed()
+            self._until_told()
             self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.feeds.versions)
             self.judge.feeds.came_in_turn(deliveries.ADDRESS)
             if self.world.seed % bounds.EVERY == 0 and not self.judge.record.wrong:
@@ -224,6 +234,7 @@ class Scene:
         world.tell("from now on nothing befalls them")
         world.temper = CALM
         self.platform.slowest = QUICK
+        self.neighbour.seconds = neighbour.QUICK
         world.broker_away_until = 0.0
         for slot in SLOTS:
             world.start(slot)
@@ -246,6 +257,16 @@ class Scene:
                 self.world.run(self.world.now + LOOK)
         self.judge.record.wrong += [f"{one} (I33)" for one in self.judge.mails.owed()]
 
+    def _until_told(self) -> None:
+        """Let the machine sleep until the chat has all messages."""
+        for _ in range(RETRIES):
+            if self.judge.chat.pending():
+                self.world.sleep(NIGHT)
+                self.world.run(self.world.now + LOOK)
+        if left := self.judge.chat.pending():
+            self.judge.record.wrong.append(f"{left} changes were not told in the chat")
+        self.judge.chat.have_come()
+
     def _until_done(self, *job: Any) -> None:
         while not is_done(self.wires.job(*job)):  # the database may still be locked
             self.world.run(self.world.now + 5)
@@ -264,7 +285,7 @@ class Scene:
             return False
         self._last_look = self.world.now
         self.people.settle_placements()
-        self.judge.open_ends = self.judge.unsettled()
+        self.judge.open_ends = self.judge.unsettled() or self.neighbour.unsettled()
         return not self.judge.open_ends
 
     def _audit(self) -> None:

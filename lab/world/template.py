@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import formats, translation
 
-from lab.world import deliveries, feeds, mail, neighbour, process, receiver, runtime, target
+from lab.world import chat, deliveries, feeds, mail, neighbour, process, receiver, runtime, target
 from lab.world.judge import RULES
 from lab.world.platform import ADDRESS, TOKEN
 from lab.world.wires import OURS
@@ -62,6 +62,7 @@ def make_template(folder: Path) -> Template:
         configure(made, auth_type="HEADER", now=now)
         tokens = _issue(made, now)
         subscribe(made, receiver.ADDRESS, secret=receiver.SECRET)
+        subscribe(made, chat.ADDRESS, secret="", format="SLACK")
         make_source(made, feeds.ADDRESS, "REPLACED")
         make_source(made, deliveries.ADDRESS, "IN_TURN")
         make_target(made, "WEBDAV", target.ADDRESS)

@@ -20,7 +20,7 @@ class Clock:
     def __init__(self, parts: Parts, people: People) -> None:
         self.world, self.judge, self.wires = parts.world, parts.judge, parts.wires
         self.platform, self.receiver, self.mail = parts.platform, parts.receiver, parts.mail
-        self.people = people
+        self.neighbour, self.chat, self.people = parts.neighbour, parts.chat, people
 
     def within(
         self, seconds: float, what: str, is_there: Callable[[], bool], look: float = LOOK
@@ -48,7 +48,7 @@ class Clock:
     def is_settled(self) -> bool:
         """Return whether nothing is to be done, and both sides say the same."""
         self.people.settle_placements()
-        return not self.judge.unsettled()
+        return not (self.judge.unsettled() or self.neighbour.unsettled())
 
     def edit_all(self, but: Collection[str] = ()) -> Callable[[], bool]:
         """Change a field of every property; return what asks whether all `but` some are there."""

@@ -5,6 +5,9 @@ from math import inf
 from django.conf import settings
 
 from lab.world.bounds.clock import AT_ONCE, SOON, Clock
+from lab.world.chat_judge import EVERY
+
+RETRIED = 360.0  # seconds until the second try at the latest
 
 
 def messages(on: Clock) -> None:
@@ -38,3 +41,24 @@ def hanging_receiver(on: Clock) -> None:
     on.wires.job("send again")
     last = settings.CALL_DEADLINE + SOON
     on.within(last, "all messages have come", lambda: not on.judge.messages.pending())
+
+
+def chat(on: Clock) -> None:
+    """What the chat refused goes again as it was; what came meanwhile goes with the next message.
+
+    Five minutes lie between two messages, for which the machine sleeps.
+    """
+    on.world.sleep(EVERY)
+    on.world.run(on.world.now + SOON)
+    on.world.sleep(EVERY)
+    on.chat.is_down, before = True, on.chat.calls
+    on.within(AT_ONCE, "edits are there, and the chat is down", on.edit_all())
+    on.within(SOON, "the chat refuses a message", lambda: on.chat.calls > before)
+    on.chat.is_down = False
+    on.within(AT_ONCE, "edits are there, and the chat waits", on.edit_all())
+    for _ in range(2):
+        on.world.sleep(RETRIED)
+        on.world.run(on.world.now + SOON)
+    if pending := on.judge.chat.pending():
+        on.wrong(f"{pending} changes were not told in the chat")
+    on.judge.chat.have_come()

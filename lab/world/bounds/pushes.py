@@ -5,6 +5,7 @@ from math import inf
 
 from django.conf import settings
 
+from lab.world import neighbour
 from lab.world.bounds.clock import AT_ONCE, SOON, Clock
 from lab.world.call_judge import LIMIT
 from lab.world.judge import BOTH
@@ -76,6 +77,17 @@ def hanging_calls(on: Clock) -> None:
     hang = [*chosen] or REFERENCES[:1]
     on.platform.manner = Manner(seconds=lambda call: inf if call.reference in hang else 0.05)
     on.within(6.0, "edits are there beside those that hang", on.edit_all(but=hang))
+
+
+def hanging_neighbour(on: Clock) -> None:
+    """A platform that hangs keeps no other workspace waiting."""
+    on.neighbour.seconds = inf
+    for _ in range(2):
+        for reference in neighbour.REFERENCES:
+            on.neighbour.edit(reference)
+        on.world.run(on.world.now + 1)
+    on.within(AT_ONCE, "edits are there beside a neighbour that hangs", on.edit_all())
+    on.neighbour.seconds = neighbour.QUICK
 
 
 def fewer_calls(on: Clock) -> None:

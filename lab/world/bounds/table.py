@@ -29,6 +29,10 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     links.doubles,
     feeds.burst,
     feeds.files_in_turn,
+    pushes.hanging_neighbour,
+    messages.chat,
+    mail.alarms,
+    mail.reminders,
 )
 
 
