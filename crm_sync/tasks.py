@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from datetime import timedelta
 from typing import Any
 
 from celery import bootsteps, current_app, shared_task, signals
@@ -126,7 +127,19 @@ def watch() -> None:
             is_failing = True
         finally:
             connection.close()
+        rest_until_the_next_look()
+
+
+def rest_until_the_next_look() -> None:
+    """Sleep until this machine was awake for a whole interval.
+
+    After a machine has slept, its workers have been silent as long, and are to be heard again.
+    """
+    is_over = False
+    while not is_over:
+        began = timezone.now()
         time.sleep(alarms.EVERY)
+        is_over = timezone.now() - began < timedelta(seconds=2 * alarms.EVERY)
 
 
 def look_for_alarms() -> None:

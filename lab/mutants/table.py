@@ -1882,6 +1882,14 @@ MUTANTS = (
         (ALARMS,),
     ),
     Mutant(
+        "a machine that slept tells of workers that were asleep with it",
+        "crm_sync/tasks.py",
+        "rest_until_the_next_look",
+        "is_over = timezone.now() - began < timedelta(seconds=2 * alarms.EVERY)",
+        "is_over = True",
+        (ALARMS,),
+    ),
+    Mutant(
         "a mail leaves out what is committed late (I33)",
         "orders/people/mail_queue.py",
         "_window",
@@ -1944,6 +1952,7 @@ CLAIMED = frozenset(
     {
         "nothing is recorded in flight (I2)",
         "an alarm that was told is not told to be over",
+        "a machine that slept tells of workers that were asleep with it",
         "a person is reminded of the same time twice",
         "a retry for people takes changes that came meanwhile",
         "no read before a write (I4)",

@@ -68,6 +68,8 @@ class MailJudge:
         """Take note of a mail, and of the news in it."""
         kind, reader = "", str(mail["To"])
         self.record.world.tell(f"{reader} gets: {mail['Subject']}")
+        if "No worker" in mail["Subject"]:
+            self.record.wrong.append(f"{reader} gets {mail['Subject']!r}, and workers are alive")
         if OTHER.match(mail["Subject"]):
             self.others.append(mail)
             return

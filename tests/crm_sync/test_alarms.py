@@ -16,7 +16,7 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.models import Alarm, AlarmKind, Heartbeat, OutgoingMessage, Workspace
 from crm_sync.observing import alarm_report, alarms
-from crm_sync.tasks import clear_deliveries, look_for_alarms
+from crm_sync.tasks import clear_deliveries, look_for_alarms, rest_until_the_next_look
 from crm_sync.work import leases, turn
 from orders.models import PersonSettings
 from tests.crm_sync.admin_pages import client_of
@@ -172,6 +172,15 @@ def test_that_no_worker_is_alive_is_mailed_by_the_process_that_looks(main, clock
     for _ in range(3):
         look_for_alarms()
     assert mails() == [("one", "Over: No worker is alive")]
+
+
+def test_after_a_machine_has_slept_its_workers_can_be_heard_before_the_next_look(
+    clock, monkeypatch
+):
+    took = [630, 95, 31]  # seconds that half a minute of sleep takes while the machine sleeps too
+    monkeypatch.setattr("time.sleep", lambda seconds: clock.shift(took.pop(0)))
+    rest_until_the_next_look()
+    assert (took, timezone.now() - START) == ([], timedelta(seconds=756))
 
 
 class Refusing(EmailBackend):
