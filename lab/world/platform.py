@@ -36,10 +36,12 @@ class Manner:
     Attributes:
         seconds: of each answer, by its call; infinite for a call that is never answered.
         is_down: whether each call is answered with 503.
+        takes_twins: whether it creates a property that it has (A45), as in half of the seeds.
     """
 
     seconds: Callable[[Call], float] | None = None
     is_down: bool = False
+    takes_twins: bool = False
 
 
 class Platform:
@@ -229,7 +231,8 @@ class Platform:
     def _hide_twins(self, call: Call) -> dict[str, Any]:
         """Take away what a creation would meet, in a world whose platform takes it again (A45)."""
         there = self.box.workspace.properties
-        if call.method != "POST" or not call.reference or self.world.share("twins") < 0.5:
+        is_taken = self.manner.takes_twins or self.world.share("twins") >= 0.5
+        if call.method != "POST" or not call.reference or not is_taken:
             return {}
         found = [key for key, one in there.items() if one["objectReferenceId"] == call.reference]
         return {key: there.pop(key) for key in found}

@@ -6,8 +6,8 @@ from math import inf
 from django.conf import settings
 
 from lab.world import neighbour
-from lab.world.bounds.clock import AT_ONCE, SOON, Clock
-from lab.world.call_judge import LIMIT
+from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, SOON, Clock
+from lab.world.call_judge import LIMIT, Call
 from lab.world.judge import BOTH
 from lab.world.people import REFERENCES
 from lab.world.platform import Manner
@@ -77,6 +77,20 @@ def hanging_calls(on: Clock) -> None:
     hang = [*chosen] or REFERENCES[:1]
     on.platform.manner = Manner(seconds=lambda call: inf if call.reference in hang else 0.05)
     on.within(6.0, "edits are there beside those that hang", on.edit_all(but=hang))
+
+
+def unclear_creation(on: Clock) -> None:
+    """A creation that has its effect after its deadline is not sent again before that (I8)."""
+    late, before = 1.25 * settings.CALL_DEADLINE, len(on.there())
+    seconds = iter([late])
+
+    def takes(call: Call) -> float:
+        return next(seconds, 0.05) if call.method == "POST" and call.reference else 0.05
+
+    on.platform.manner = Manner(seconds=takes, takes_twins=True)
+    on.people.create("R-L")
+    on.within(late + REPEATED + SOON, "a late creation is there", lambda: len(on.there()) > before)
+    on.within(120.0, "a late creation is settled", on.is_settled, LOOK_AT_ALL)
 
 
 def hanging_neighbour(on: Clock) -> None:

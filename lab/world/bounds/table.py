@@ -33,6 +33,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     messages.chat,
     mail.alarms,
     mail.reminders,
+    pushes.unclear_creation,
 )
 
 
