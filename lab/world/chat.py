@@ -25,7 +25,7 @@ class Chat:
     def receive(self, name: str, thread: Thread, environ: Environ, content: bytes) -> Delivery:
         """See `Host`."""
         self.calls += 1
-        key, left = environ["HTTP_WEBHOOK_ID"], self.world.now
+        key = environ["HTTP_WEBHOOK_ID"]
 
         def serve() -> Answer:
             self.judge.chat.received(key, content.decode())
@@ -41,5 +41,4 @@ class Chat:
             refuse=refuse,
             is_refused=self.is_down,
             often=5,  # a world has few of them
-            after=lambda: self.judge.chat.answered(key, left),
         )

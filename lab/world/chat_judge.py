@@ -1,4 +1,4 @@
-"""Judges what people read in Slack: each change in one message, and few messages."""
+"""Judges what people read in Slack: each change is in one message."""
 
 import json
 import re
@@ -23,7 +23,6 @@ class ChatJudge:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.counts: dict[str, int] = {}
-        self._last = ("", -EVERY)  # the id of the last message that we heard of, and when it left
 
     def received(self, key: str, body: str) -> None:
         """Take note of a message that was taken. A repetition has as many changes."""
@@ -33,17 +32,6 @@ class ChatJudge:
         if count != known:
             wrong = f"the message {key} in the chat had {known} changes, and has {count}"
             self.record.wrong.append(wrong)
-
-    def answered(self, key: str, left: float) -> None:
-        """Take note that we heard that it was taken, after which the next one waits.
-
-        Args:
-            left: when it left us, in seconds of the world.
-        """
-        last, at = self._last
-        if last != key and left - at < EVERY:
-            self.record.wrong.append(f"a message in the chat {left - at:.0f} s after the last one")
-        self._last = (key, left)
 
     def pending(self) -> int:
         """Return how many changes are still to be told."""
