@@ -8,7 +8,6 @@ from typing import Any
 
 from lab.world.record import Record
 
-EVERY = 300.0  # seconds from one message to the next
 SHOWN = 10  # changes that a message shows; it counts the others
 MORE = re.compile(r"and (\d+) more")
 
@@ -35,11 +34,12 @@ class ChatJudge:
 
     def pending(self) -> int:
         """Return how many changes are still to be told."""
-        return len(self._rows("and state = 'PENDING'"))
+        ((count,),) = self.record.messages("count(*)", "SLACK", "and state = 'PENDING'")
+        return int(count)
 
     def have_come(self) -> None:
         """Each change is in one message, and each message has all of its changes."""
-        written = Counter(group for (group,) in self._rows())
+        written = Counter(group for (group,) in self.record.messages('"group"', "SLACK"))
         self.record.wrong += [
             f"the message {key} in the chat has {count} changes, and {written[key]} are of it"
             for key, count in self.counts.items()
@@ -50,12 +50,6 @@ class ChatJudge:
             for key, count in written.items()
             if key not in self.counts
         ]
-
-    def _rows(self, more: str = "") -> list[tuple[Any, ...]]:
-        return self.record.ask(
-            'select "group" from crm_sync_outgoingmessage where subscription_id in'
-            f" (select id from crm_sync_subscription where format = 'SLACK') {more}"
-        )
 
 
 def _count(blocks: Sequence[dict[str, Any]]) -> int:

@@ -6,11 +6,6 @@ from typing import Any
 
 from lab.world.record import Record
 
-OF_PROGRAMS = (
-    "from crm_sync_outgoingmessage where subscription_id in"
-    " (select id from crm_sync_subscription where format = 'JSON')"
-)
-
 
 class MessageJudge:
     """What the receiver of our messages got."""
@@ -26,7 +21,7 @@ class MessageJudge:
 
     def pending(self) -> int:
         """Return how many messages are still to be sent."""
-        ((count,),) = self.record.ask(f"select count(*) {OF_PROGRAMS} and state = 'PENDING'")
+        ((count,),) = self.record.messages("count(*)", "JSON", "and state = 'PENDING'")
         return int(count)
 
     def have_come(self) -> None:
@@ -34,7 +29,7 @@ class MessageJudge:
 
         What was *delivered* was taken, and what was taken is *delivered*.
         """
-        rows = self.record.ask(f"select message_id, payload, state {OF_PROGRAMS}")
+        rows = self.record.messages("message_id, payload, state", "JSON")
         known = {key: payload for key, payload, _ in rows}
         for key, payload, state in rows:
             if state != "DELIVERED":

@@ -34,3 +34,7 @@ class Parts:
     deliveries: Deliveries
     mail: MailServer
     folder: Path
+
+    def unsettled(self) -> list[str]:
+        """Return what is still to be done, or differs, in both workspaces."""
+        return self.judge.unsettled() or self.neighbour.unsettled()

@@ -55,3 +55,11 @@ class Record:
             uri = f"file:{self.database}?mode=ro"
             self._connection = sqlite3.connect(uri, uri=True, timeout=5)
         return self._connection.execute(query, values).fetchall()
+
+    def messages(self, what: str, format_: str, more: str = "") -> list[tuple[Any, ...]]:
+        """Read columns of the messages of the subscriptions with a format."""
+        return self.ask(
+            f"select {what} from crm_sync_outgoingmessage where subscription_id in"
+            f" (select id from crm_sync_subscription where format = ?) {more}",
+            (format_,),
+        )

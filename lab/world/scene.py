@@ -4,6 +4,7 @@ import json
 import logging
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -251,21 +252,22 @@ class Scene:
     # --- the end ---
     def _until_mailed(self) -> None:
         """Let the machine sleep until people got mail of all news (I33)."""
-        for _ in range(NIGHTS):
-            if self.judge.mails.owed():
-                self.world.sleep(NIGHT)
-                self.world.run(self.world.now + LOOK)
+        self._sleep_while(self.judge.mails.owed, NIGHTS)
         self.judge.record.wrong += [f"{one} (I33)" for one in self.judge.mails.owed()]
 
     def _until_told(self) -> None:
         """Let the machine sleep until the chat has all messages."""
-        for _ in range(RETRIES):
-            if self.judge.chat.pending():
-                self.world.sleep(NIGHT)
-                self.world.run(self.world.now + LOOK)
+        self._sleep_while(self.judge.chat.pending, RETRIES)
         if left := self.judge.chat.pending():
             self.judge.record.wrong.append(f"{left} changes were not told in the chat")
         self.judge.chat.have_come()
+
+    def _sleep_while(self, is_open: Callable[[], object], most: int) -> None:
+        for _ in range(most):
+            if not is_open():
+                return
+            self.world.sleep(NIGHT)
+            self.world.run(self.world.now + LOOK)
 
     def _until_done(self, *job: Any) -> None:
         while not is_done(self.wires.job(*job)):  # the database may still be locked
@@ -285,7 +287,7 @@ class Scene:
             return False
         self._last_look = self.world.now
         self.people.settle_placements()
-        self.judge.open_ends = self.judge.unsettled() or self.neighbour.unsettled()
+        self.judge.open_ends = self.parts.unsettled()
         return not self.judge.open_ends
 
     def _audit(self) -> None:

@@ -21,6 +21,7 @@ class Clock:
         self.world, self.judge, self.wires = parts.world, parts.judge, parts.wires
         self.platform, self.receiver, self.mail = parts.platform, parts.receiver, parts.mail
         self.neighbour, self.chat, self.people = parts.neighbour, parts.chat, people
+        self._unsettled = parts.unsettled
 
     def within(
         self, seconds: float, what: str, is_there: Callable[[], bool], look: float = LOOK
@@ -38,7 +39,7 @@ class Clock:
         took = self.world.now - began
         self.world.tell(f"{what}: {took:.1f} s")
         if not is_there():
-            rest = "; ".join(self.judge.unsettled())
+            rest = "; ".join(self._unsettled())
             self.wrong(f"{what}: not within {seconds:g} s ({rest})")
 
     def wrong(self, what: str) -> None:
@@ -48,7 +49,7 @@ class Clock:
     def is_settled(self) -> bool:
         """Return whether nothing is to be done, and both sides say the same."""
         self.people.settle_placements()
-        return not (self.judge.unsettled() or self.neighbour.unsettled())
+        return not self._unsettled()
 
     def edit_all(self, but: Collection[str] = ()) -> Callable[[], bool]:
         """Change a field of every property; return what asks whether all `but` some are there."""

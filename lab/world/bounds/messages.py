@@ -5,8 +5,8 @@ from math import inf
 from django.conf import settings
 
 from lab.world.bounds.clock import AT_ONCE, SOON, Clock
-from lab.world.chat_judge import EVERY
 
+EVERY = 300.0  # seconds from one message in the chat to the next
 RETRIED = 360.0  # seconds until the second try at the latest
 
 
