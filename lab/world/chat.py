@@ -1,7 +1,7 @@
 """The chat of the scene: people read in Slack what has changed (docs/outgoing.md)."""
 
 from lab.world.judge import Judge
-from lab.world.network import REFUSALS, Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
@@ -31,14 +31,11 @@ class Chat:
             self.judge.chat.received(key, content.decode())
             return TAKEN
 
-        def refuse(decision: str) -> Answer:
-            return self.world.choose(decision, REFUSALS), [], b""
-
         return Delivery(
             what=f"message {key[-6:]} for the chat of {thread.name}",
             seconds=0.05,
             serve=serve,
-            refuse=refuse,
+            refuse=refusing(self.world),
             is_refused=self.is_down,
             often=5,  # a world has few of them
         )

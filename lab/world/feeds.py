@@ -1,7 +1,7 @@
 """The web server of the scene: it has the feed of an agency, which a source fetches."""
 
 from lab.world.judge import FED, RULED_THEIRS, Judge
-from lab.world.network import REFUSALS, Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
@@ -37,7 +37,4 @@ class Feeds:
             body = "\n".join(lines).encode()
             return "200 OK", [("ETag", tag), ("Content-Length", str(len(body)))], body
 
-        def refuse(decision: str) -> Answer:
-            return self.world.choose(decision, REFUSALS), [], b""
-
-        return Delivery(f"the feed for {thread.name}", 0.05, serve, refuse)
+        return Delivery(f"the feed for {thread.name}", 0.05, serve, refusing(self.world))

@@ -4,7 +4,7 @@ from math import inf
 from typing import Any
 
 from lab.world.judge import OURS_ALONE, Edit, Judge, may_be_last
-from lab.world.network import Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ, answer_of
 from lab.world.scheduler import Scheduler, Thread
 from lab.world.wires import Wires
@@ -69,9 +69,7 @@ class Neighbour:
         def serve() -> Answer:
             return answer_of(self.box, environ, content)
 
-        def refuse(decision: str) -> Answer:
-            return "503 No", [], b""
-
+        refuse = refusing(self.world, ("503 No",))
         what = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']} for the neighbour"
         return Delivery(what, self.seconds, serve, refuse)
 

@@ -1,6 +1,6 @@
 """The network of the scene: it loses, refuses and delays our calls as the seed wants it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
@@ -40,6 +40,13 @@ class Delivery:
     often: float = 1
     late: float = 1.5
     after: Callable[[], None] = nothing
+
+
+def refusing(
+    world: Scheduler, statuses: Sequence[str] = REFUSALS, headers: Sequence[tuple[str, str]] = ()
+) -> Callable[[str], Answer]:
+    """Return what refuses a call with one of these statuses, by the seed."""
+    return lambda decision: (world.choose(decision, statuses), [*headers], b"")
 
 
 class Host(Protocol):

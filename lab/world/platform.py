@@ -12,7 +12,7 @@ import requests
 from lab.world import process
 from lab.world.call_judge import Call
 from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Judge
-from lab.world.network import Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Ended, Scheduler, Thread
 from lab.world.wires import Wires
@@ -210,7 +210,7 @@ class Platform:
             what=f"a file for {thread.name}",
             seconds=0.05,
             serve=serve,
-            refuse=lambda decision: ("503 No", [], b""),
+            refuse=refusing(self.world, ("503 No",)),
             is_refused=self.manner.is_down,
         )
 

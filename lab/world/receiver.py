@@ -5,7 +5,7 @@ import hashlib
 import hmac
 
 from lab.world.judge import Judge
-from lab.world.network import REFUSALS, Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
@@ -39,9 +39,7 @@ class Receiver:
             self.judge.messages.received(key, content.decode())
             return TAKEN
 
-        def refuse(decision: str) -> Answer:
-            return self.world.choose(decision, REFUSALS), [("Retry-After", "2")], b""
-
+        refuse = refusing(self.world, headers=[("Retry-After", "2")])
         what = f"message {key[-6:]} of {thread.name}"
         return Delivery(what, self.seconds, serve, refuse, is_refused=self.is_down)
 

@@ -99,41 +99,42 @@ class Scene:
         self.judge = Judge(Record(self.world, self.box, self.database), limit)
         with closing(sqlite3.connect(self.database)) as connection, connection:
             connection.execute("update crm_sync_workspace set max_under_way = ?", (limit,))
-        self.wires = Wires(self.world, self.judge, template.tokens)
-        self.platform = Platform(self.world, self.box, self.judge, self.wires)
-        self.receiver = Receiver(self.world, self.judge)
-        self.chat = Chat(self.world, self.judge)
-        theirs = Sandbox(token=TOKEN, now=self.box.now)
-        self.neighbour = Neighbour(self.world, self.judge, self.wires, theirs)
-        self.feeds = Feeds(self.world, self.judge)
-        self.mail = MailServer(self.world, self.judge)
-        hosts = {
-            platform.HOST: self.platform,
-            receiver.HOST: self.receiver,
-            feeds.HOST: self.feeds,
-            target.HOST: Target(self.world, self.judge),
-            neighbour.HOST: self.neighbour,
-            chat.HOST: self.chat,
-            mail.HOST: self.mail,
-        }
-        Network(self.world, hosts)
-        self.parts = Parts(
-            self.world,
-            self.judge,
-            self.wires,
-            self.platform,
-            self.neighbour,
-            self.receiver,
-            self.chat,
-            self.feeds,
-            Deliveries(self.world, self.judge, folder),
-            self.mail,
-            folder,
-        )
+        self.parts = self._made(folder)
+        self.wires, self.platform = self.parts.wires, self.parts.platform
         self.people = People(self.parts)
         self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
         self.world.after_commit = self.judge.orders.looks_at_statuses
         self._last_look = 0.0
+
+    def _made(self, folder: Path) -> Parts:
+        """Make the parts, and let our calls reach the hosts among them."""
+        world, judge = self.world, self.judge
+        wires = Wires(world, judge, self.template.tokens)
+        theirs = Sandbox(token=TOKEN, now=self.box.now)
+        parts = Parts(
+            world,
+            judge,
+            wires,
+            Platform(world, self.box, judge, wires),
+            Neighbour(world, judge, wires, theirs),
+            Receiver(world, judge),
+            Chat(world, judge),
+            Feeds(world, judge),
+            Deliveries(world, judge, folder),
+            MailServer(world, judge),
+            folder,
+        )
+        hosts = {
+            platform.HOST: parts.platform,
+            receiver.HOST: parts.receiver,
+            feeds.HOST: parts.feeds,
+            target.HOST: Target(world, judge),
+            neighbour.HOST: parts.neighbour,
+            chat.HOST: parts.chat,
+            mail.HOST: parts.mail,
+        }
+        Network(world, hosts)
+        return parts
 
     def play(self) -> Verdict:
         """Let all happen, then let it settle, and judge."""
@@ -157,7 +158,7 @@ class Scene:
                 bounds.ask(Clock(self.parts, self.people))
             self._until_mailed()
             self._until_told()
-            self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.feeds.versions)
+            self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.parts.feeds.versions)
             self.judge.feeds.came_in_turn(deliveries.ADDRESS)
             if self.world.seed % bounds.EVERY == 0 and not self.judge.record.wrong:
                 restore(self.parts, self.people)
@@ -235,7 +236,7 @@ class Scene:
         world.tell("from now on nothing befalls them")
         world.temper = CALM
         self.platform.slowest = QUICK
-        self.neighbour.seconds = neighbour.QUICK
+        self.parts.neighbour.seconds = neighbour.QUICK
         world.broker_away_until = 0.0
         for slot in SLOTS:
             world.start(slot)

@@ -3,7 +3,7 @@
 from urllib.parse import unquote, urlsplit
 
 from lab.world.judge import Judge
-from lab.world.network import Delivery
+from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
 from lab.world.scheduler import Scheduler, Thread
 
@@ -22,9 +22,7 @@ class Target:
         path = environ["PATH_INFO"].encode("latin-1").decode().removeprefix("/in/")
         what = f"{environ['REQUEST_METHOD']} {path} of {thread.name}"
 
-        def refuse(decision: str) -> Answer:
-            return self.world.choose(decision, ("500 No", "503 No")), [], b""
-
+        refuse = refusing(self.world, ("500 No", "503 No"))
         return Delivery(what, 0.03, lambda: self._answer(path, environ, content), refuse)
 
     def _answer(self, path: str, environ: Environ, content: bytes) -> Answer:
