@@ -17,7 +17,7 @@ QUICK = 0.02  # seconds of an answer
 
 
 class Neighbour:
-    """A program of the neighbour edits their properties, and their platform may be slow or deaf.
+    """A program of theirs edits their properties; their platform may be slow, or never answer.
 
     Attributes:
         seconds: of each answer of their platform; infinite while it hangs.

@@ -186,7 +186,7 @@ class People:
         self.world.tell(f"{name}: all properties are read")
         self.wires.give(("push now",), lambda _: None)
 
-    def edit_next_door(self, name: str) -> None:
+    def edit_as_neighbour(self, name: str) -> None:
         """A program of the neighbour writes some of their properties."""
         for reference in neighbour.REFERENCES[: 1 + int(3 * self.world.share(f"{name} count"))]:
             self.neighbour.edit(reference)
@@ -367,5 +367,5 @@ ACTS = (
     *(People.go_on,) * 4,
     *(People.pull, People.read_now, People.load, People.publish, People.hold),
     *(People.exclude_callers, People.lock, People.forge),
-    *(People.change_mind, People.pry, People.deliver, People.edit_next_door),
+    *(People.change_mind, People.pry, People.deliver, People.edit_as_neighbour),
 )
