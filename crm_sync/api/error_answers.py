@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
 from django.utils import translation
 from django.views import defaults
 from rest_framework import exceptions
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 
 PREFIX = "/api/"
 PAUSE = 30  # seconds of `Retry-After` if the platform sends none, or if our database fails
+LATER = {"Retry-After": str(PAUSE)}
 # The database is down, locked or full. PostgreSQL reports a write to a standby as an internal
 # error.
 DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
@@ -148,13 +150,21 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an error of ours in the same format. The log has its traceback."""
+    """Answer an error: 503 if our database does not answer, else 500. The log has its traceback.
+
+    An address of the API is answered in the format of the API, any other with a page.
+    """
+    error = sys.exception()
+    is_away = isinstance(error, DATABASE_AWAY)
     if not request.path_info.startswith(PREFIX):
         with language_of_reader(request):
-            return defaults.server_error(request)
-    if isinstance(error := sys.exception(), DATABASE_AWAY):  # before the call reached a view
+            if not is_away:
+                return defaults.server_error(request)
+            # As `defaults.server_error`, it runs no context processor: these need the database.
+            return HttpResponse(loader.get_template("503.html").render(), status=503, headers=LATER)
+    if error is not None and is_away:  # before the call reached a view
         away = _of_database(error)
         body = document("database_unavailable", str(away.detail))
-        return JsonResponse(body, status=503, headers={"Retry-After": str(PAUSE)})
+        return JsonResponse(body, status=503, headers=LATER)
     text = "This is an error of ours. Read the object to see whether anything was changed."
     return JsonResponse(document("failed", text), status=500)

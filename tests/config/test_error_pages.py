@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client, RequestFactory
 
 from crm_sync.api.error_answers import bad_request, server_error
@@ -51,3 +52,15 @@ def test_what_cannot_be_answered_needs_no_database(status, words):
     request = RequestFactory().get("/admin/")
     answer = server_error(request) if status == 500 else bad_request(request, ValueError())
     assert (answer.status_code, words in answer.content.decode()) == (status, True)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_while_the_database_does_not_answer_a_page_says_so_and_when_to_come_back(language):
+    request = RequestFactory().get("/admin/", headers={"Accept-Language": language})
+    try:
+        raise OperationalError("canary: database is locked")
+    except OperationalError:
+        answer = server_error(request)
+    words = {"en": "The database does not answer now", "de": "Die Datenbank antwortet gerade nicht"}
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert (words[language] in answer.text, "canary" in answer.text) == (True, False)
