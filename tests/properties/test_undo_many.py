@@ -309,7 +309,7 @@ def test_an_undo_that_is_killed_anywhere_goes_on_and_counts_the_same(
             undo_steps.work(claim, until=float("inf"))
     for row in Property.objects.all():  # never half restored
         assert row.desired == wanted.get(str(row)) or row.desired["title"] == "House"
-    Undo.objects.update(lease_until=now - timedelta(seconds=1))
+    Undo.objects.update(lease_until=now - timedelta(seconds=1), due_at=now)
     job = undo_steps.finish(job)
     assert (desired(), told(job)) == (wanted, (12, 6, 3, 0))
 
