@@ -11,10 +11,12 @@ from orders.models import Order, Placement, PlatformUser
 from properties.domain.editing import create
 from properties.models import Property
 from sandbox.interface import catalogue
+from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_assignment, make_order
 from tests.orders.conftest import calls, lost, now
 from tests.orders.placing_agent import PHOTO_AND_PLAN, PROPERTIES, drain, only, sent
+from tests.platforms import Between
 from tests.problems import noted
 from tests.properties.form_page import force
 
@@ -295,6 +297,21 @@ def test_who_chose_nothing_may_go_on_later_and_take_all_products_out(home, agent
     Placement.objects.update(products=[{"id": "11", "quantity": 2}])
     agent.later(choose, **{"quantity-11": "0"})
     assert (only().state, only().products) == (State.DRAFT, [])
+
+
+def test_an_order_that_is_begun_in_two_windows_at_once_is_begun_once(box, home, agent):
+    between = Between(box, PLATFORM)
+    opened: list[str] = []
+
+    def open_another(environ):
+        if environ["PATH_INFO"] == "/v1/sessions" and not opened:
+            opened.append("")  # the call of the second window comes as well
+            opened[0] = agent.order(home)
+
+    between.before = open_another
+    assert agent.order(home) == opened[0]
+    assert (only().state, only().problem) == (State.DRAFT, "")
+    assert "Ground photos" in agent.text(opened[0])
 
 
 def test_go_on_later_saves_nothing_that_is_wrong_or_was_changed_in_another_window(home, agent):

@@ -5,6 +5,7 @@ Each step is saved. *Place this order* is a POST to `review_view`. It confirms t
 """
 
 import json
+from contextlib import suppress
 from typing import Any, cast
 
 from django.contrib import messages
@@ -55,10 +56,11 @@ def begin(
     account, now = account_of(request), timezone.now()
     draft = drafts.begin(property_, account=account, now=now)
     is_empty = draft.state == State.DRAFT and not draft.products
-    if is_empty and again is not None:
-        drafts.fill(draft, again, now=now)
-    elif draft.state == State.DRAFT:
-        drafts.load(draft, now=now)
+    with suppress(ChangedMeanwhile):  # another window has begun the same: it is shown as it is
+        if is_empty and again is not None:
+            drafts.fill(draft, again, now=now)
+        elif draft.state == State.DRAFT:
+            drafts.load(draft, now=now)
     return HttpResponseRedirect(step_page(draft))
 
 

@@ -1,6 +1,7 @@
 """Orders for several properties: one form, one review, and a table of the results."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -31,7 +32,7 @@ from orders.models import Placement
 from orders.models.placement import OPEN_STATES, TO_BE_SENT
 from orders.placing import confirmation, drafts, selection
 from orders.placing.duplicates import already_ordered
-from orders.placing.failures import NoSuchChoice
+from orders.placing.failures import ChangedMeanwhile, NoSuchChoice
 from orders.placing.session_offer import Total, total
 from properties.models import Property
 
@@ -114,7 +115,8 @@ def _act(request: HttpRequest, group: UUID) -> None:
         selection.leave_out(group, [key])
         lead = selection.members(group).first()
         if lead is not None and not selection.is_chosen(lead):
-            drafts.load(lead, now=timezone.now())
+            with suppress(ChangedMeanwhile):  # another window has changed it: that stays
+                drafts.load(lead, now=timezone.now())
 
 
 def _to_review(group: UUID) -> list[Placement]:
