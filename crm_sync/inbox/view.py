@@ -1,6 +1,5 @@
 """The callback endpoint: authenticate, limit, store, answer. Nothing is parsed (§6.1, I15-I17)."""
 
-import functools
 import logging
 import time
 from datetime import datetime
@@ -11,6 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import F
 from django.utils import timezone
+from django.utils.functional import cached_property
 from rest_framework.exceptions import APIException
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -144,7 +144,7 @@ class WebhookView(APIView):
             "now": now,
         }
 
-    @functools.cached_property
+    @cached_property
     def _body(self) -> bytes:
         """The raw bytes, up to the limit. A wrong length raises CallbackRefusal.
 

@@ -30,6 +30,7 @@ from django.db.models import (
     TextField,
     UUIDField,
 )
+from django.utils.functional import cached_property
 
 from crm_sync.models.problem import SentenceField
 
@@ -65,7 +66,7 @@ class TimedSelect:
             moved[index] = connection.ops.adapt_datetimefield_value(now + distance)
         return sql, moved
 
-    @functools.cached_property
+    @cached_property
     def _built(self) -> tuple[str, Sequence[Any], Mapping[int, timedelta]]:
         """Compare the query at two moments: the values that differ are times."""
         sql, values = self.query(self.FIRST).query.sql_with_params()

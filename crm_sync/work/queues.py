@@ -1,6 +1,5 @@
 """A queue, described as data: which rows can be due, and how to work on them."""
 
-import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Generic, Protocol
 from django.db.models import Count, Exists, F, Min, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from crm_sync.models import Hold, Workspace, awake, due
 from crm_sync.platform.errors import problem_of
@@ -131,7 +131,7 @@ class RowQueue(Generic[Row]):
         """Return SQL and its values for (name, workspace id) of `with_due`, None if it is off."""
         return self._due_pairs.at(now) if self.is_on() else None
 
-    @functools.cached_property
+    @cached_property
     def _due_pairs(self) -> TimedSelect:
         name = Value(self.name)
         return TimedSelect(lambda now: self.with_due(now).order_by().values_list(name, "pk"))

@@ -5,6 +5,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.functional import cached_property
+
 from crm_sync.hooks import EventBatch
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
@@ -57,7 +59,7 @@ class EventRows(UnitOfWork):
             for name in names
         ]
 
-    @functools.cached_property
+    @cached_property
     def platform_now(self) -> datetime:
         """The latest time that the platform's clock may show now, or ours if it is unknown.
 

@@ -6,7 +6,6 @@ needs the revision that was compared.
 """
 
 from datetime import datetime
-from functools import cached_property
 from typing import Any, cast
 
 from django import forms
@@ -14,6 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.functional import cached_property
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 

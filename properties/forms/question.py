@@ -6,8 +6,9 @@ The question is put for each member in which both values differ, as in a conflic
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from properties import members
 from properties.catalog import equal

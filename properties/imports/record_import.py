@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Self, TypedDict, cast
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.functional import cached_property
 
 from crm_sync.models import Workspace
 from crm_sync.sentence import Sentence, lazy_sentence, sentence

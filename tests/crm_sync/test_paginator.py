@@ -1,6 +1,10 @@
 """Lists of the admin: the rows of each page and their number, whatever was read to know it."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -36,6 +40,33 @@ def test_each_row_stands_on_one_page_in_its_order(stock, number, is_narrowed):
     pages = ListPaginator(narrowed, ROWS)
     found = [row for page in pages.page_range for row in pages.page(page).object_list]
     assert (pages.count, found) == (number, list(rows))
+
+
+def test_a_count_that_takes_long_holds_up_no_other_list():
+    begins, goes_on = Event(), Event()
+
+    class Slow:
+        @property
+        def query(self) -> Any:
+            begins.set()
+            assert goes_on.wait(30)
+            return SimpleNamespace(where=True)
+
+        def __getitem__(self, _: slice) -> list[int]:
+            return [1]
+
+    class Quick(list[int]):
+        query = SimpleNamespace(where=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(lambda: ListPaginator(Slow(), ROWS).count)
+        assert begins.wait(30)
+        try:
+            quick = pool.submit(lambda: ListPaginator(Quick([1, 2]), ROWS).count)
+            assert quick.result(timeout=10) == 2
+        finally:
+            goes_on.set()
+        assert slow.result(timeout=30) == 1
 
 
 def test_a_search_that_finds_a_few_reads_the_table_once(stock, admin_client):

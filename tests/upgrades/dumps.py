@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import psycopg
 from django.apps import apps
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.utils.functional import cached_property
 from django.utils.timezone import now
 
 from crm_sync.secrets import encrypted_columns

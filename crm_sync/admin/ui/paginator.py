@@ -1,12 +1,12 @@
 """Pages of a list: a search reads the table once, and needless counts are avoided."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 from crm_sync.translated import number
 
