@@ -23,6 +23,7 @@ from lab.world.mail_judge import MailJudge
 from lab.world.message_judge import MessageJudge
 from lab.world.order_judge import OrderJudge
 from lab.world.record import Record
+from sandbox.state import callbacks
 
 Document = dict[str, Any]
 # The fields that people change: ours alone, theirs alone, both; a list, which we also empty; and
@@ -116,6 +117,11 @@ class Judge:
         if status in (200, 201):
             self.made.add(reference)
 
+    def replaced_since(self, reference: str, path: str, step: int) -> list[Any]:
+        """Return the values of a field that somebody of ours has stored since then."""
+        edits = self.ours.get((reference, path), ())
+        return [edit.value for edit in edits if edit.is_stored and edit.began > step]
+
     def a_feed_brings(self, path: str, value: int) -> list[str]:
         """Take note of a feed with a value of all properties that are there; their references."""
         references = sorted(self.made)
@@ -137,12 +143,18 @@ class Judge:
             self.record.wrong.append(
                 "a callback was taken from an address that is not allowed (S6)"
             )
-        body = json.dumps(event, sort_keys=True)
-        rows = self.record.ask("select body from crm_sync_receivedevent order by id desc limit 50")
-        if all(json.dumps(json.loads(bytes(row[0])), sort_keys=True) != body for row in rows):
+        if not self._is_stored(event):
             self.record.wrong.append(
                 f"the event {event['event']} was acknowledged and is not stored (I15)"
             )
+
+    def _is_stored(self, event: Document) -> bool:
+        """Return whether a received event has this content, as it was sent or as a poll had it."""
+        sent = callbacks.encode(event)
+        if self.record.ask("select 1 from crm_sync_receivedevent where body = ?", (sent,)):
+            return True
+        bodies = self.record.ask("select body from crm_sync_receivedevent where body <> x''")
+        return any(json.loads(bytes(body)) == event for (body,) in bodies)
 
     # --- what passes over the wire ---
 
@@ -273,14 +285,14 @@ class Judge:
         """Judge what is there once nothing befalls anybody any more."""
         if not settled:
             self.record.wrong += [f"not settled: {one}" for one in self.open_ends[:5]]
-        for (reference, path), edits in self.ours.items():
-            self._no_edit_is_lost(reference, path, edits)
+        self.record.wrong += self.lost_edits()
         for (reference, path), word in self.words.items():
             if path in NOT_SENT and self.record.there(reference).get(path) != word.value:
                 self.record.wrong.append(
                     f"{reference}.{path}: {word.value} of the platform is gone (I2)"
                 )
         self.orders.are_there_once()
+        self.orders.are_as_reviewed()
         self.messages.each_state_is_reported()
         self.messages.have_come()
         self.files.are_complete()
@@ -302,8 +314,17 @@ class Judge:
             ):
                 self.record.wrong.append(f"{path}: our own {theirs} was taken for theirs (I2)")
 
-    def _no_edit_is_lost(self, reference: str, path: str, edits: list[Edit]) -> None:
-        """I1: the platform holds our last edit, unless its people have said something since."""
+    def lost_edits(self, paths: Sequence[str] = ()) -> list[str]:
+        """I1: return the last edits of ours that are not there, of some fields or of all."""
+        return [
+            text
+            for (reference, path), edits in self.ours.items()
+            if not paths or path in paths
+            if (text := self._lost(reference, path, edits))
+        ]
+
+    def _lost(self, reference: str, path: str, edits: list[Edit]) -> str:
+        """Say what is there instead of our last edit; "" if it is there, or they wrote since."""
         stored, possible = [edit for edit in edits if edit.is_stored], may_be_last(edits)
         there = self.record.there(reference).get(path)
         if path == NEVER:
@@ -316,15 +337,15 @@ class Judge:
             theirs = False  # ours is put back
         is_ours = (there or None) in [value or None for value in possible]
         if is_ours or theirs or (not there and not stored):
-            return
+            return ""
         if RULES.get(path) == "FILL" and there in [edit.value for edit in edits]:
             told = "select 1 from properties_conflict where path = ? and theirs = ? and ours = ?"
             gone = [json.dumps(value) for value in possible]
             if any(self.record.ask(told, (path, json.dumps(there), value)) for value in gone):
-                return  # an earlier call filled it late, and the edit is kept as an ended conflict
-        self.record.wrong.append(
-            f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
-        )
+                return (
+                    ""  # an earlier call filled it late, and the edit is kept as an ended conflict
+                )
+        return f"{reference}.{path}: the platform holds {there!r}, our last is {possible} (I1)"
 
     def is_asked(self, reference: str, path: str) -> bool:
         """Return whether a person is asked about a field."""

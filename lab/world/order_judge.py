@@ -17,6 +17,7 @@ class OrderJudge:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.lies: set[str] = set()
+        self._reviewed: dict[int, list[str | None]] = {}  # by placement, what its reviews showed
         self._placements: dict[str, tuple[str, int]] = {}
         self._statuses: dict[str, list[str]] = {}  # by order and assignment, those it has had
         self._places: dict[str, int] = {}  # how far in them our row has come, or an event for it
@@ -26,6 +27,16 @@ class OrderJudge:
         before = self._placements.setdefault(key, (reference, number))
         if before[1] != number:
             self.record.wrong.append(f"{key} made the placements {before[1]} and {number} (I9)")
+
+    def products(self, number: int, revision: int) -> str | None:
+        """Return the products of a placement at a revision; None once it has another one."""
+        row = "select products from orders_placement where id = ? and revision = ?"
+        found = self.record.ask(row, (number, revision))
+        return str(found[0][0]) if found else None
+
+    def confirms(self, number: int, products: str | None) -> None:
+        """Take note of the products that a person has seen, and orders; None if unknown."""
+        self._reviewed.setdefault(number, []).append(products)
 
     def moved(self) -> None:
         """Take note of the statuses of orders and assignments on the platform."""
@@ -98,6 +109,15 @@ class OrderJudge:
             if key not in known and one.get("objectReferenceId") == reference:
                 return key
         return None
+
+    def are_as_reviewed(self) -> None:
+        """I9: what a person has placed is what its review showed."""
+        rows = "select id, products from orders_placement where state in ('PLACED', 'UNCERTAIN')"
+        for number, products in self.record.ask(rows):
+            seen = self._reviewed.get(number, [None])
+            if products not in seen and None not in seen:
+                said = f"the placement {number} has {products}, its review had {seen} (I9)"
+                self.record.wrong.append(said)
 
     def are_there_once(self) -> None:
         """I9: what was placed is there once, and nothing else is."""

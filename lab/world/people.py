@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lab.world import neighbour, runtime
+from lab.world.agents import Agents
 from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES
 from lab.world.mail import READERS
 from lab.world.parts import Parts
@@ -39,6 +40,7 @@ class People:
         self.world, self.judge, self.wires = parts.world, parts.judge, parts.wires
         self.platform, self.feeds, self.folder = parts.platform, parts.feeds, parts.folder
         self.deliveries, self.neighbour = parts.deliveries, parts.neighbour
+        self.agents = Agents(parts)
         self.edits = self.orders = 0
         self._holds = self._are_excluded = self._chooses = False
         self._asked: set[int] = set()  # placements that somebody is about to settle
@@ -124,6 +126,18 @@ class People:
         where = f"/properties/{quote(reference, safe='')}"
         self.wires.ask("PATCH", where, {path: value}, answered)
         return value
+
+    def edit_on_page(self, name: str) -> None:
+        """An agent changes a field on the page of a property."""
+        reference = self._where(name)
+        if reference in self.judge.made:
+            self.agents.edit(name, reference, self._fields)
+
+    def set_on_page(self, name: str) -> None:
+        """An agent sets a field of several properties."""
+        references = [one for one in self._places if one in self.judge.made]
+        if references:
+            self.agents.set(name, references, self._fields)
 
     def they_edit(self, name: str) -> None:
         """Somebody on the platform changes a field."""
@@ -239,6 +253,12 @@ class People:
                 )
 
         ask()
+
+    def order_on_page(self, name: str) -> None:
+        """An agent places an order on the pages for it."""
+        reference = self._where(name)
+        if reference in self.judge.made:
+            self.agents.order(name, reference)
 
     def go_on(self, name: str) -> None:
         """The platform's people go on with an order."""
@@ -362,6 +382,8 @@ class People:
 
 ACTS = (
     *(People.edit,) * 6,
+    *(People.edit_on_page,) * 3,
+    *(People.set_on_page, People.order_on_page),
     *(People.they_edit,) * 4,
     *(People.place, People.lie) * 2,
     *(People.go_on,) * 4,

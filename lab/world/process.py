@@ -19,6 +19,7 @@ from queue import Empty
 from typing import Any
 
 from django.conf import settings
+from django.core.signals import got_request_exception
 from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
@@ -270,8 +271,16 @@ def _task(name: str, args: list[Any]) -> Any:
 def _request(environ: Environ, content: bytes) -> Any:
     from config.wsgi import application
 
-    status, _, body = answer_of(application, environ, content)
-    return ("answered", int(status[:3]), body)
+    failures: list[str] = []
+
+    def failed(**_: Any) -> None:
+        failures.append(traceback.format_exc())
+
+    got_request_exception.connect(failed)
+    status, headers, body = answer_of(application, environ, content)
+    if status.startswith("500"):
+        return ("failed", "".join(failures))
+    return ("answered", int(status[:3]), headers, body)
 
 
 def _command(*words: str) -> Any:
@@ -349,6 +358,19 @@ def _take_callers(network: str) -> Any:
     return ("ended", 0)
 
 
+def _set_owner(field: str, owner: str) -> Any:
+    """Say who owns a field, as an operator does on the page of the rules."""
+    from django.utils import timezone
+
+    from crm_sync.models import Workspace
+    from properties.domain.owner_change import set_owner
+    from properties.merge import Owner
+
+    main = Workspace.objects.get(slug="main")
+    set_owner(main.pk, field, Owner[owner], now=timezone.now())
+    return ("ended", 0)
+
+
 def _allow(calls: int) -> Any:
     """Change how many calls a workspace may have under way."""
     from crm_sync.models import Workspace
@@ -379,6 +401,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "set apart": _set_apart,
     "choose mail": _choose_mail,
     "take callers": _take_callers,
+    "set owner": _set_owner,
     "allow": _allow,
     "lock": _lock,
 }

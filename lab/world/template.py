@@ -12,7 +12,18 @@ from django.conf import settings
 from django.db import connections
 from django.utils import formats, translation
 
-from lab.world import chat, deliveries, feeds, mail, neighbour, process, receiver, runtime, target
+from lab.world import (
+    agents,
+    chat,
+    deliveries,
+    feeds,
+    mail,
+    neighbour,
+    process,
+    receiver,
+    runtime,
+    target,
+)
 from lab.world.judge import RULES
 from lab.world.platform import ADDRESS, TOKEN
 from lab.world.wires import OURS
@@ -35,6 +46,7 @@ class Template:
 
 def make_template(folder: Path) -> Template:
     """Set the scene once; each seed begins with a copy."""
+    from crm_sync import hooks
     from crm_sync.models import Workspace
     from crm_sync.platform import transport
     from crm_sync.webhook.configuration import configure
@@ -54,12 +66,15 @@ def make_template(folder: Path) -> Template:
     settings.ALLOWED_HOSTS = ["crm.test"]
     settings.SOURCE_FOLDERS = ["."]
     settings.EMAIL_BACKEND = mail.BACKEND
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
     with time_machine.travel(runtime.EPOCH - timedelta(hours=1), tick=False):
         now = datetime.now(UTC)
         box = Sandbox(token=TOKEN, now=lambda: datetime.now(UTC))
         transport.MOUNTS[ADDRESS] = WsgiAdapter(box)
         made = Workspace.objects.create(slug="main", base_url=ADDRESS, fixed_token=TOKEN)
         configure(made, auth_type="HEADER", now=now)
+        for begin in hooks.plugged().after_connected:
+            begin(made.pk, now)
         tokens = _issue(made, now)
         subscribe(made, receiver.ADDRESS, secret=receiver.SECRET)
         subscribe(made, chat.ADDRESS, secret="", format="SLACK")
@@ -67,6 +82,7 @@ def make_template(folder: Path) -> Template:
         make_source(made, deliveries.ADDRESS, "IN_TURN")
         make_target(made, "WEBDAV", target.ADDRESS)
         mail.make_readers(now)
+        agents.make_agents(made)
         _set_rules(made.pk, now)
         _warm_up(tokens["ERP"])
         del transport.MOUNTS[ADDRESS]
@@ -114,6 +130,7 @@ def _warm_up(token: str) -> None:
     status, *_ = process.answer_of(application, *process.packed(environ_of(request)))
     if not status.startswith("200"):
         raise RuntimeError(f"the API answers with {status}")
+    agents.open_pages()
     with translation.override("en"):
         translation.gettext("Orders")
         formats.localize(datetime.now(UTC))

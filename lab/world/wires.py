@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import requests
@@ -14,6 +15,15 @@ from tests.wsgi import environ_of
 
 OURS = "http://crm.test"
 Answered = Callable[[int | None, bytes], None]  # status and body; None if no answer came
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the web."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
 
 
 class Wires:
@@ -46,26 +56,37 @@ class Wires:
     def request(
         self, method: str, url: str, headers: dict[str, str], content: bytes, answered: Answered
     ) -> None:
-        """Send a request to the web; without a thread that is free it waits a little."""
-        began = self.world.now
+        """Send a request with JSON to the web; see `send`."""
         headers = {"Content-Type": "application/json", **headers}
-        request = requests.Request(method, url, headers, data=content).prepare()
-        packed = process.packed(environ_of(request))
+
+        def got(reply: Reply | None) -> None:
+            answered(*((reply.status, reply.body) if reply else (None, b"")))
+
+        self.send(requests.Request(method, url, headers, data=content), got)
+
+    def send(self, request: requests.Request, got: Callable[[Reply | None], None]) -> None:
+        """Send a request to the web; without a thread that is free it waits a little.
+
+        Args:
+            got: gets None if no answer came in time.
+        """
+        began = self.world.now
+        packed = process.packed(environ_of(request.prepare()))
 
         def done(result: Any) -> None:
             if result is None or self.world.now - began > callbacks.SECONDS:
-                answered(None, b"")
+                got(None)
             elif result[0] == "failed":
                 self.judge.record.wrong.append(f"the web failed: {result[1]}")
             else:
-                answered(*result[1:])
+                got(Reply(*result[1:]))
 
         def give() -> None:
             thread = self.world.idle("web")
             if thread is not None:
                 self.world.give(thread, ("request", *packed), done)
             elif "web" not in self.world.procs or self.world.now - began > callbacks.SECONDS:
-                answered(None, b"")
+                got(None)
             else:
                 self.world.at(self.world.now + 0.01, give)
 

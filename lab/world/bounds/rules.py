@@ -1,10 +1,17 @@
-"""Who owns a field (I4)."""
+"""What people decide: who owns a field (I4), and what is held (I34)."""
 
 import json
+from datetime import timedelta
 
+from lab.world import runtime
 from lab.world.bounds.clock import AT_ONCE, SOON, Clock
 from lab.world.judge import FILLED, RULED_OURS, RULED_THEIRS
 from lab.world.people import HOLD
+from lab.world.platform import Manner
+
+KEPT_BACK = "parentRealtyReferenceId"
+UNTIL = 6.0  # seconds of a hold with an end
+SWEPT = 10.0  # seconds from a new rule to the push of what it is about
 
 
 def rules(on: Clock) -> None:
@@ -36,3 +43,35 @@ def rules(on: Clock) -> None:
     kept = "select 1 from properties_conflict where path = ? and ours = ?"
     if not on.judge.record.ask(kept, (FILLED, json.dumps(filled))):
         on.wrong(f"our {filled!r} of {FILLED} is gone (I4)")
+
+
+def a_rule_ends(on: Clock) -> None:
+    """What a rule has kept from the platform is sent once a person takes the rule away."""
+    there, name = on.judge.record.there, "R-W"
+    on.wires.job("set owner", KEPT_BACK, "NEVER")
+    on.people.create(name)
+    on.within(SOON, "a new property is there", lambda: bool(there(name)))
+    mine = on.people.change("bound kept back", name, KEPT_BACK)
+    on.world.run(on.world.now + SOON)
+    if there(name).get(KEPT_BACK):
+        on.wrong(f"{KEPT_BACK} was sent, which a rule keeps back")
+    on.wires.job("set owner", KEPT_BACK, "POLICY")
+    on.within(SWEPT, "what a rule kept back is there", lambda: there(name).get(KEPT_BACK) == mine)
+
+
+def holds(on: Clock) -> None:
+    """What a hold stops goes on at its end, or once a person resumes it amid calls (I34)."""
+    world = on.world
+    end = runtime.EPOCH + timedelta(seconds=world.now + UNTIL)
+    on.wires.job("command", *HOLD, "--until", end.isoformat())
+    are_there = on.edit_all()
+    world.run(world.now + UNTIL)
+    on.within(SOON, "edits are there after the end of a hold", are_there)
+    on.platform.manner = Manner(seconds=lambda call: 1.0)
+    are_there = on.edit_all()
+    world.run(world.now + 1.5)
+    on.wires.job("command", *HOLD)
+    world.run(world.now + 5)  # each call under way has ended, and the next one was put off
+    on.platform.manner = Manner()
+    on.wires.job("command", "resume", "main", "--kind", "pushes")
+    on.within(SOON, "edits are there after a hold", are_there)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lab.world.bounds import feeds, links, mail, messages, orders, pushes, rules
+from lab.world.bounds import feeds, links, mail, messages, orders, pages, pushes, rules
 from lab.world.bounds.clock import LOOK_AT_ALL, Clock
 from lab.world.platform import Manner
 from lab.world.scheduler import CALM
@@ -34,6 +34,10 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     mail.alarms,
     mail.reminders,
     pushes.unclear_creation,
+    pages.meetings,
+    pages.two_windows,
+    rules.a_rule_ends,
+    rules.holds,
 )
 
 

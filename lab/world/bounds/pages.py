@@ -1,0 +1,106 @@
+"""People at pages, beside programs, feeds, and their own second window (I1, I4, I9)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from lab.world.agents import CHOICES, LOOKS, ORDERING, with_product
+from lab.world.bounds.clock import SOON, Clock
+from lab.world.browser import Got, Page, Values
+from lab.world.judge import BOTH, IMPORTED, OURS_ALONE
+from lab.world.people import REFERENCES
+from lab.world.scheduler import CALM, Ended
+
+FILLED = (OURS_ALONE, BOTH, IMPORTED)
+OPEN = 4.0  # seconds at most for which a page is open
+ROUNDS = 3
+ANSWERS = 20.0  # seconds in which a page is answered
+ONCE, TWICE = 0.1, 0.9  # shares of `with_product`
+
+
+def meetings(on: Clock) -> None:
+    """Each property is edited on a page, by a program, and by a feed, all within seconds."""
+    world, made = on.world, [one for one in REFERENCES if one in on.judge.made]
+    world.temper = replace(CALM, switch=0.4)
+    for number in range(ROUNDS):
+        name = f"bound meeting {number}"
+        on.people.agents.set(f"{name} all", made, FILLED)
+        for one in made:
+            what = f"{name} {one}"
+            change = partial(on.people.change, what, one, world.choose(f"{what} field", FILLED[:2]))
+            on.people.agents.edit(what, one, FILLED, thinks=OPEN, beside=change)
+            world.at(world.now + OPEN * world.share(f"{what} when"), change)
+        for feed in range(2):
+            moment = world.now + OPEN * world.share(f"{name} feed {feed}")
+            world.at(moment, partial(on.people.load, f"bound-{number}-{feed}"))
+        world.run(world.now + 2 * OPEN)
+    world.temper = CALM
+    on.within(
+        SOON,
+        "what people, programs and feeds wrote is there",
+        lambda: not on.judge.lost_edits(FILLED),
+    )
+    for text in on.judge.lost_edits(FILLED):
+        on.wrong(text)
+
+
+def two_windows(on: Clock) -> None:
+    """An order is chosen anew in a second window; the review in the first one places nothing."""
+    desk = _Desk(on)
+    choices = desk.begin(REFERENCES[0])
+    older, newer = desk.review(choices, ONCE), desk.review(choices, TWICE)
+    desk.place(older)
+    if desk.state(choices) != "READY":
+        on.wrong("an older review of an order has placed a newer choice (I9)")
+    desk.place(newer)
+    on.within(SOON, "the order of a person is there", lambda: desk.state(choices) == "PLACED")
+
+
+class _Desk:
+    """A person at the pages of an order, step by step."""
+
+    def __init__(self, on: Clock) -> None:
+        self.on, self.agents = on, on.people.agents
+        self.browser = self.agents.browsers[0]
+
+    def begin(self, reference: str) -> str:
+        """Begin an order; return the address of its choices."""
+        self._await(lambda got: self.browser.open(ORDERING, got))
+        posted = {"property": [str(self.agents.key_of(reference))]}
+        return self._post(f"{ORDERING}begin/", posted).location.replace("/review/", "/choose/")
+
+    def review(self, choices: str, product: float) -> tuple[str, str]:
+        """Choose a product; return address and revision of the review."""
+        for _ in range(LOOKS):
+            values = self._open(choices).form(*CHOICES)
+            address = self._post(choices, with_product(values, product)).location
+            if "/review/" in address:
+                return address, str(self._open(address).hidden("revision"))
+            self.on.world.run(self.on.world.now + 1)
+        raise Ended(f"{choices} does not lead to a review")
+
+    def place(self, review: tuple[str, str]) -> None:
+        """Press *Place this order* on a review."""
+        address, revision = review
+        self._post(address, {"step": ["place"], "revision": [revision]})
+
+    def state(self, choices: str) -> str:
+        """Return the state of the placement."""
+        (number,) = (part for part in choices.split("/") if part.isdigit())
+        row = "select state from orders_placement where id = ?"
+        return str(self.on.judge.record.ask(row, (number,))[0][0])
+
+    def _open(self, address: str) -> Page:
+        return self._await(lambda got: self.browser.open(address, got))
+
+    def _post(self, address: str, values: Values) -> Page:
+        return self._await(lambda got: self.browser.post(address, values, got))
+
+    def _await(self, ask: Callable[[Got], None]) -> Page:
+        """Let the world go on until a page is there."""
+        pages: list[Page | None] = []
+        ask(pages.append)
+        self.on.world.run(self.on.world.now + ANSWERS, lambda: bool(pages))
+        if not pages or pages[0] is None:
+            raise Ended("a page is not answered")
+        return pages[0]
