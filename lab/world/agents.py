@@ -1,5 +1,6 @@
 """The agents of the scene: they edit and order on the pages of our admin, by what these show."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -116,12 +117,13 @@ class _Act:
         if status not in (None, 200, 403, 409, 503):
             self.judge.record.wrong.append(f"a page was answered with {status}")
 
-    def _may_replace(self, reference: str, path: str, replaced: Sequence[Any]) -> None:
-        """I4: what a colleague has stored since the page was shown is not replaced unseen."""
-        if replaced:
+    def _replaces_what_was_shown(self, reference: str, path: str, value: Any, shown: Any) -> None:
+        """I4: an edit on a page replaces what the page has shown, and nothing of a colleague."""
+        old = self.judge.replaced(reference, path, value)
+        if str(old or "") != str(shown or ""):
             self.judge.record.wrong.append(
-                f"{path} of {reference}: {self.browser.username} replaced {replaced[0]!r} of a"
-                " colleague without a question (I4)"
+                f"{path} of {reference}: {self.browser.username} was shown {shown!r}, and replaced"
+                f" {old!r} of a colleague unseen (I4)"
             )
 
 
@@ -149,25 +151,24 @@ class _Edit(_Act):
     def _shown(self, page: Page | None) -> None:
         values = page.form(*PROPERTY) if page is not None and page.status == 200 else {}
         if self.path in values and self.tries < TRIES:
-            save = partial(self._save, values, self.world.steps)
-            self._later(f"thinks {self.tries}", self.thinks, save)
+            self._later(f"thinks {self.tries}", self.thinks, partial(self._save, values))
 
-    def _save(self, values: Values, seen: int) -> None:
+    def _save(self, values: Values) -> None:
         value = self.agents.typed(self.path)
-        replaced = self.judge.replaced_since(self.reference, self.path, seen)
         self.judge.we_begin(self.reference, self.path, value)
         mine = {f"whose:{self.path}:0": ["MINE"]} if self.tries else {}  # the page has asked
         self.tries += 1
         typed = values | {self.path: [str(value)]} | mine
-        self.browser.post(self.address, typed, partial(self._saved, value, replaced))
+        self.browser.post(self.address, typed, partial(self._saved, value, values))
         self.beside()
 
-    def _saved(self, value: Any, replaced: Sequence[Any], page: Page | None) -> None:
+    def _saved(self, value: Any, values: Values, page: Page | None) -> None:
         status = status_of(page)
         self.judge.we_edited(self.reference, self.path, value, status)
         self._tell(f"sets {self.path} of {self.reference} to {value!r}", status)
-        if status == 200:
-            self._may_replace(self.reference, self.path, replaced)
+        if status == 200 and self.tries == 1:  # a page that asks has what they have typed
+            (shown,) = values[self.path]
+            self._replaces_what_was_shown(self.reference, self.path, value, shown)
         elif status == 409:
             self._shown(page)
 
@@ -202,33 +203,35 @@ class _Batch(_Act):
 
     def _shown(self, page: Page | None) -> None:
         if planned_at := page and page.hidden("planned_at"):
-            self._later("thinks", THINKS, partial(self._confirm, planned_at, self.world.steps))
+            self._later("thinks", THINKS, partial(self._confirm, planned_at))
 
-    def _confirm(self, planned_at: str, seen: int) -> None:
-        replaced = {one: self.judge.replaced_since(one, self.path, seen) for one in self.keys}
+    def _confirm(self, planned_at: str) -> None:
         for one in self.keys:
             self.judge.we_begin(one, self.path, self.value)
         confirmed = {"step": ["set"], "planned_at": [planned_at]}
-        self.browser.post(self.address, confirmed, partial(self._confirmed, replaced))
+        self.browser.post(self.address, confirmed, self._confirmed)
 
-    def _confirmed(self, replaced: dict[str, list[Any]], page: Page | None) -> None:
+    def _confirmed(self, page: Page | None) -> None:
         status = status_of(page)
         self._tell(f"sets {self.path} of {', '.join(self.keys)} to {self.value!r}", status)
         for one, key in self.keys.items():
-            became = self._became_of(key) if status == 200 else status
+            became = self._became_of(one, key) if status == 200 else status
             self.judge.we_edited(one, self.path, self.value, became)
-            if became == 200:
-                self._may_replace(one, self.path, replaced[one])
 
-    def _became_of(self, key: int) -> int | None:
+    def _became_of(self, reference: str, key: int) -> int | None:
         """Return what became of a property, by the row of the batch; None if it is not done."""
         (batch,) = re.findall(r"\d+", self.address)
-        row = "select revision, left, refused from properties_batchedit where batch_id = ?"
+        columns = "revision, planned, left, refused"
+        row = f"select {columns} from properties_batchedit where batch_id = ?"
         found = self.judge.record.ask(f"{row} and real_estate_property_id = ?", (batch, key))
-        ((revision, left, refused),) = found
+        ((revision, planned, *not_set),) = found
         if revision is None:
             return None
-        return 200 if (left, refused) == ("{}", "{}") else 409
+        if not_set != ["{}", "{}"]:
+            return 409
+        shown, _ = json.loads(planned)[self.path]
+        self._replaces_what_was_shown(reference, self.path, self.value, shown)
+        return 200
 
 
 class _Order(_Act):

@@ -117,10 +117,15 @@ class Judge:
         if status in (200, 201):
             self.made.add(reference)
 
-    def replaced_since(self, reference: str, path: str, step: int) -> list[Any]:
-        """Return the values of a field that somebody of ours has stored since then."""
-        edits = self.ours.get((reference, path), ())
-        return [edit.value for edit in edits if edit.is_stored and edit.began > step]
+    def replaced(self, reference: str, path: str, value: Any) -> Any:
+        """Return what an edit of ours has replaced, by the history; None if that was nothing."""
+        row = "(select id from properties_property where object_reference_id = ?)"
+        ((old,),) = self.record.ask(
+            "select old from properties_change where path = ? and new = ?"
+            f" and real_estate_property_id = {row}",
+            (path, json.dumps(value), reference),
+        )
+        return json.loads(old) if old else None
 
     def a_feed_brings(self, path: str, value: int) -> list[str]:
         """Take note of a feed with a value of all properties that are there; their references."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from lab.world.agents import CHOICES, LOOKS, ORDERING, with_product
 from lab.world.bounds.clock import SOON, Clock
@@ -13,27 +12,27 @@ from lab.world.scheduler import CALM, Ended
 
 FILLED = (OURS_ALONE, BOTH, IMPORTED)
 OPEN = 4.0  # seconds at most for which a page is open
-ROUNDS = 3
+BURST, BURST_LASTS = 20, 0.03  # edits, and the seconds that a feed of six takes
 ANSWERS = 20.0  # seconds in which a page is answered
 ONCE, TWICE = 0.1, 0.9  # shares of `with_product`
 
 
 def meetings(on: Clock) -> None:
-    """Each property is edited on a page, by a program, and by a feed, all within seconds."""
+    """Each property is edited on a page, by programs, and by a feed, within the same moments."""
     world, made = on.world, [one for one in REFERENCES if one in on.judge.made]
     world.temper = replace(CALM, switch=0.4)
-    for number in range(ROUNDS):
-        name = f"bound meeting {number}"
-        on.people.agents.set(f"{name} all", made, FILLED)
-        for one in made:
-            what = f"{name} {one}"
-            change = partial(on.people.change, what, one, world.choose(f"{what} field", FILLED[:2]))
-            on.people.agents.edit(what, one, FILLED, thinks=OPEN, beside=change)
-            world.at(world.now + OPEN * world.share(f"{what} when"), change)
-        for feed in range(2):
-            moment = world.now + OPEN * world.share(f"{name} feed {feed}")
-            world.at(moment, partial(on.people.load, f"bound-{number}-{feed}"))
-        world.run(world.now + 2 * OPEN)
+    on.people.agents.set("bound meeting all", made, FILLED)
+    for one in made:
+        change = _changing(on, f"bound meeting {one}", one)
+        name = f"bound meeting page {one}"
+        on.people.agents.edit(name, one, FILLED, thinks=OPEN, beside=change)
+    world.run(world.now + 2 * OPEN)
+    on.people.load("bound-meeting")
+    for edit in range(BURST):
+        name = f"bound burst {edit}"
+        change = _changing(on, name, world.choose(f"{name} where", made))
+        world.at(world.now + BURST_LASTS * world.share(f"{name} when"), change)
+    world.run(world.now + OPEN)
     world.temper = CALM
     on.within(
         SOON,
@@ -42,6 +41,12 @@ def meetings(on: Clock) -> None:
     )
     for text in on.judge.lost_edits(FILLED):
         on.wrong(text)
+
+
+def _changing(on: Clock, name: str, reference: str) -> Callable[[], object]:
+    """Return what lets a program change one of two fields of a property."""
+    path = on.world.choose(f"{name} field", (OURS_ALONE, BOTH))
+    return lambda: on.people.change(name, reference, path)
 
 
 def two_windows(on: Clock) -> None:
