@@ -1,4 +1,4 @@
-"""An agent ends with her pictures: looks at them one by one, saves one and all of them."""
+"""An agent ends with their pictures: looks at them one by one, saves one and all of them."""
 
 import zipfile
 

@@ -163,7 +163,7 @@ def in_workspaces(*workspaces: Workspace) -> User:
 
 
 @pytest.mark.rule("S17")
-def test_a_person_sees_the_figures_of_her_workspaces_alone(main):
+def test_a_person_sees_the_figures_of_their_workspaces_alone(main):
     other = make_workspace("other")
     for workspace, count in ((main, 1), (other, 2)):
         for _ in range(count):

@@ -58,7 +58,7 @@ def ada(clock) -> User:
 
 @pytest.fixture
 def browser(ada) -> Client:
-    """Return a browser in which ada has logged in by her password."""
+    """Return a browser in which ada has logged in by their password."""
     found = Client()
     assert enter(found).status_code == 302
     return found
@@ -307,7 +307,7 @@ def test_a_superuser_removes_that_of_a_lost_phone_and_the_history_says_so(secret
     assert enter().status_code == 302
 
 
-def test_who_is_no_superuser_sees_only_her_own(secret, clock):
+def test_who_is_no_superuser_sees_only_their_own(secret, clock):
     User.objects.create_user("eve", password=GOOD, is_staff=True)
     browser = Client()
     enter(browser, username="eve")

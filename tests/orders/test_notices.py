@@ -189,7 +189,7 @@ def test_who_may_see_no_orders_any_more_gets_nothing(main):
     assert sent() == []
 
 
-def test_each_is_told_only_what_she_chose(main):
+def test_each_is_told_only_what_they_chose(main):
     agent("one", kinds=[News.DELIVERED])
     agent("two", kinds=[News.CANCELLED])
     cancelled(make_order(main))
@@ -267,13 +267,13 @@ def test_while_nothing_happens_nobody_is_looked_at(main):
     assert turn.waiting(now() + HOUR) == []
 
 
-def test_what_was_before_her_choice_is_no_news(main):
+def test_what_was_before_their_choice_is_no_news(main):
     agent()
     cancelled(make_order(main), ago=2 * HOUR)
     assert drain() == {}
 
 
-def test_what_is_nothing_for_her_is_looked_at_once(main):
+def test_what_is_nothing_for_them_is_looked_at_once(main):
     agent(only_mine=True)
     cancelled(make_order(main))
     assert drain() == {"no news": 1}
@@ -380,7 +380,7 @@ def test_several_workers_send_one_mail(main, transactional_db):
     assert sum(counts.get("sent", 0) for counts in tallies) == len(mail.outbox) == 1
 
 
-def test_who_switches_off_while_her_mail_goes_out_stays_off(main, settings):
+def test_who_switches_off_while_their_mail_goes_out_stays_off(main, settings):
     person = agent()
     cancelled(make_order(main))
     settings.EMAIL_BACKEND = WAY("Switching")

@@ -90,7 +90,7 @@ def test_the_page_is_for_everybody_who_may_log_in_here_and_for_nobody_else(db):
     assert nobody.get("/admin/").content.decode().count(MINE) == 1
 
 
-def test_each_has_her_own(agent, boss):
+def test_each_has_their_own(agent, boss):
     save(agent, "action")
     save(boss, "delivered", whose="all")
     assert {row.person: row.kinds for row in PersonSettings.objects.all()} == {

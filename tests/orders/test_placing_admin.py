@@ -264,7 +264,7 @@ def test_an_uncertain_order_says_what_to_do_and_is_settled_by_its_number(
 
 
 # --- each step is saved ---
-def test_who_comes_back_goes_on_where_she_was(home, agent):
+def test_who_comes_back_goes_on_where_they_were(home, agent):
     choose = agent.order(home)
     assert agent.order(home) == choose
     review = agent.review(choose, **PHOTO_AND_PLAN)
@@ -275,7 +275,7 @@ def test_who_comes_back_goes_on_where_she_was(home, agent):
     assert [form[f"quantity-{n}"].value() for n in (11, 12, 13)] == [2, 0, 1]
 
 
-def test_who_goes_on_later_finds_what_she_chose_also_after_a_fault(box, home, agent, wire):
+def test_who_goes_on_later_finds_what_they_chose_also_after_a_fault(box, home, agent, wire):
     choose = agent.order(home)
     assert "Review and Go on later save what you chose." in agent.text(choose)
     wire.before["/instructions"] = lost
@@ -475,7 +475,7 @@ def test_an_account_without_a_user_is_told_so_and_who_can_change_it(workspace, h
     assert "You can tie it to one" in agent.text(choose)
 
 
-def test_without_a_user_of_her_own_an_agent_chooses_one_first(box, workspace, home, agent):
+def test_without_a_user_of_their_own_an_agent_chooses_one_first(box, workspace, home, agent):
     PlatformUser.objects.update(account=None)
     choose = agent.order(home)
     assert "Show the products" in agent.text(choose)
@@ -492,7 +492,7 @@ def test_without_a_user_of_her_own_an_agent_chooses_one_first(box, workspace, ho
     assert Placement.objects.get(real_estate_property=other).user_platform_id == "102"
 
 
-def test_another_user_gets_a_session_of_her_own(box, workspace, home, agent):
+def test_another_user_gets_a_session_of_their_own(box, workspace, home, agent):
     choose = agent.order(home)
     before = only().session_id
     agent.review(choose, **PHOTO_AND_PLAN, user="102")

@@ -1,4 +1,4 @@
-"""The time zone of a person: what pages, forms, mails and her calendar file show in it."""
+"""The time zone of a person: what pages, forms, mails and their calendar file show in it."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -50,7 +50,7 @@ def there(db) -> Client:
     return lives_in(client_of(MAY), TOKYO)
 
 
-def test_the_calendar_is_in_her_zone_and_names_it(main, here, there):
+def test_the_calendar_is_in_their_zone_and_names_it(main, here, there):
     appointment(main, at=LATE)
     assert shown(here) == {"2026-03-12": ["23:30 R-1"]}
     assert shown(there) == {"2026-03-13": ["07:30 R-1"]}
@@ -86,7 +86,7 @@ def test_days_and_weeks_of_the_lists_are_hers(main, here, there):
     assert len(found) == (1 if is_same_week else 0)
 
 
-def test_moments_are_in_her_zone_and_name_it():
+def test_moments_are_in_their_zone_and_name_it():
     with timezone.override(TOKYO):
         assert "Fri 13 Mar 2026, 07:30:00 JST" in moment(LATE, now())
         assert 'datetime="2026-03-12T22:30:00+00:00"' in moment(LATE, now())
@@ -95,7 +95,7 @@ def test_moments_are_in_her_zone_and_name_it():
     assert local_time(LATE) == "Thu 12 Mar 2026, 23:30 CET"
 
 
-def test_a_time_is_typed_in_her_zone_which_the_form_names(scheduled, boss):
+def test_a_time_is_typed_in_their_zone_which_the_form_names(scheduled, boss):
     lives_in(boss, TOKYO)
     form = boss.get(change(scheduled, "reschedule")).context["form"]
     assert form.fields["proposed_at"].label == "Proposed time (Asia/Tokyo)"
@@ -122,7 +122,7 @@ def test_the_times_of_a_property_are_in_our_zone_whoever_looks(main, boss):
     assert 'value="2026-03-12T23:30:00"' in lives_in(boss, TOKYO).get(address).content.decode()
 
 
-def test_what_a_replay_would_change_is_in_her_zone(main, boss):
+def test_what_a_replay_would_change_is_in_their_zone(main, boss):
     fields = sample("APPOINTMENT_DATE_UPDATED", at=now(), fields={"scheduledAt": LATE.isoformat()})
     stuck = make_received_event(main, json.dumps(fields).encode(), state="FAILED", attempts=8)
     chosen = {"action": "replay", "_selected_action": stuck.pk}
@@ -142,7 +142,7 @@ def test_the_day_of_an_order_that_is_there_already_is_hers(main):
     ]
 
 
-def test_a_mail_is_in_her_zone(main):
+def test_a_mail_is_in_their_zone(main):
     mailed()
     PersonSettings.objects.update(time_zone=TOKYO)
     assert drain() == {}
@@ -153,7 +153,7 @@ def test_a_mail_is_in_her_zone(main):
     assert "CET" not in body
 
 
-def test_a_calendar_program_is_told_her_zone(main, here, there):
+def test_a_calendar_program_is_told_their_zone(main, here, there):
     appointment(main, at=timezone.now() + timedelta(days=1))
     told = {}
     for client in (here, there):
