@@ -25,7 +25,7 @@ from crm_sync.expiry import Part
 from crm_sync.platform.events import Event
 from crm_sync.platform.read_only import Live
 from crm_sync.sentence import Sentence
-from crm_sync.translated import Text
+from crm_sync.translated import Text, number
 
 Person: TypeAlias = AbstractBaseUser | AnonymousUser  # the reader of a page
 # A noun in the plural → its number, which may be 0.
@@ -255,6 +255,11 @@ class Tile:
     tone: str  # "good", "info", "warning" or "danger": the colour, which the text repeats
     link: str  # the admin page that lists the counted rows
     hint: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The figure, as people write it."""
+        return number(self.value)
 
 
 @dataclass(frozen=True)

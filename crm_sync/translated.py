@@ -64,9 +64,17 @@ def ago(length: timedelta) -> str:
     return gettext("%(span)s ago") % {"span": span(length)}
 
 
+class AtLeast(int):
+    """A number of things, of which there are more: it is shown with a plus."""
+
+    def __str__(self) -> str:
+        return number(self)
+
+
 def number(count: int) -> str:
-    """Return a number with its thousands apart: "26,000"."""
-    return number_format(count, force_grouping=True)
+    """Return a number with its thousands apart: "26,000", or "100,000+" if it is `AtLeast`."""
+    grouped = number_format(int(count), force_grouping=True)
+    return f"{grouped}+" if isinstance(count, AtLeast) else grouped
 
 
 def said_of(name: object, text: object) -> str:

@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.admin.ui import paginator
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.sentence import said
-from crm_sync.translated import Text, ago, number, said_of
+from crm_sync.translated import AtLeast, Text, ago, number, said_of
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
 from properties.catalog import label
@@ -58,8 +59,8 @@ def _states(person: Person) -> list[Tile]:
     # Only the few properties that are out of sync are examined one by one.
     states = mine.filter(OUT_OF_STEP).values_list("sync_state")  # type: ignore[misc] # hidden
     counts: dict[str, int] = dict(states.annotate(Count("pk")))
-    in_step = mine.count() - sum(counts.values())
-    counts[SyncState.IN_SYNC] = counts.get(SyncState.IN_SYNC, 0) + in_step
+    counts.pop(SyncState.IN_SYNC, None)
+    counts[SyncState.IN_SYNC] = _in_sync(person, sum(counts.values()))
     # A property that is being pushed counts as pending.
     counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
     listed = list_of("properties.property")
@@ -74,6 +75,15 @@ def _states(person: Person) -> list[Tile]:
         for state, hint in HINTS.items()
         if state in ALWAYS or counts.get(state)
     ]
+
+
+def _in_sync(person: Person, others: int) -> int:
+    """Return the number of properties that are in sync: all but the others, counted to a limit."""
+    found = paginator.counted(
+        within(person, Property.objects.values("pk")), paginator.MOST + others
+    )
+    rest = found - others
+    return AtLeast(rest) if isinstance(found, AtLeast) else rest
 
 
 def _drift(person: Person, now: datetime) -> list[Tile]:

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from crm_sync.admin.ui import paginator
 from crm_sync.admin.ui.cells import moment
 from crm_sync.models import Workspace
 from properties.admin.tiles import attention, tiles
@@ -48,6 +49,20 @@ def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any(
         "Cannot be cleared": 1,
         "Gone from the platform": 1,
     }
+
+
+def test_of_many_properties_the_tile_says_that_there_are_more(monkeypatch, admin_client):
+    place = Workspace.objects.create(slug="main", base_url="https://platform.test")
+    monkeypatch.setattr(paginator, "MOST", 3)
+    for name in ("1", "2", "3"):
+        make(name, place)
+    make("4", place, problem={"CONFLICT": {"title": "x"}})
+    in_sync, *_ = tiles(User(is_superuser=True))
+    assert (in_sync.value, in_sync.shown) == (3, "3")
+    make("5", place)
+    in_sync, *_ = tiles(User(is_superuser=True))
+    assert (in_sync.value, in_sync.shown) == (3, "3+")
+    assert "<strong>3+</strong>" in admin_client.get("/admin/").text
 
 
 def test_two_queries_count_them_all_and_one_the_drift(django_assert_num_queries):

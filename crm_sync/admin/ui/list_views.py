@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import list_of
 from crm_sync.admin.ui.kept_query import kept, opened
-from crm_sync.admin.ui.paginator import VIEW, AtLeast, NoRows, RowsOnce
+from crm_sync.admin.ui.paginator import VIEW, NoRows, RowsOnce
 from crm_sync.models import NamedView
 from crm_sync.text import clean
 from crm_sync.translated import number
@@ -137,7 +137,7 @@ class ListViews(ModelAdmin):
             found = pages.counted(MOST_COUNTED)
         except (IncorrectLookupParameters, SuspiciousOperation, DataError):
             return "?"
-        return str(found) if isinstance(found, AtLeast) else number(found)
+        return number(found)
 
     # --- its page ---
     def views_page(self, request: HttpRequest) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from crm_sync.translated import number
+from crm_sync.translated import AtLeast
 
 if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
@@ -18,13 +18,6 @@ else:
 
 VIEW = "view"  # the parameter with the key of a named view
 MOST = 100_000  # rows that are counted, and that have pages: nobody turns a thousand of them
-
-
-class AtLeast(int):
-    """A number of rows, of which there are more: it is shown with a plus."""
-
-    def __str__(self) -> str:
-        return f"{number(int(self))}+"
 
 
 def counted(rows: QuerySet[Any, Any], most: int, along: Sequence[str] = ()) -> int:
