@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -12,21 +12,17 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import (
-    EMPTY,
     badge,
     link,
-    moment,
-    page_at,
     shortened,
     two_lines,
-    unbroken,
 )
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
-from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.readonly import Empty
 from crm_sync.sentence import sentence
 from crm_sync.translated import Text, number
-from orders.admin.cells import worded
+from orders.admin.file_rows import FileAdmin, name_of
 from orders.admin.file_view import file_address
 from orders.materials import file_requests
 from orders.models import MaterialFile
@@ -46,18 +42,10 @@ def state_badge(row: MaterialFile) -> SafeString:
 
 
 def _name(row: Any) -> SafeString:
-    nameless = gettext("Material %(key)s") % {"key": row.material_id}
-    name = shortened(row.file_name or worded(row.product) or nameless, 60)
+    name = shortened(name_of(row), 60)
     shown = link(file_address(row), name) if row.name else name
     is_small = row.role == MaterialFile.Role.THUMBNAIL
     return two_lines(shown, gettext("Thumbnail") if is_small else "")
-
-
-def _order(row: Any) -> SafeString | str:
-    if row.order_key is None:
-        return EMPTY
-    text = gettext("Order %(order)s") % {"order": row.order_name}
-    return unbroken(link(page_at("orders.order", row.order_key), text))
 
 
 class FileStateFilter(ConditionFilter):
@@ -69,8 +57,8 @@ class FileStateFilter(ConditionFilter):
 
 
 @admin.register(MaterialFile)
-class MaterialFileAdmin(ReadOnlyAdmin):
-    """Rows that only the worker writes. A person may request another try."""
+class MaterialFileAdmin(FileAdmin):
+    """The files that are stored here, and those that are missing."""
 
     empty = Empty(
         _("No file is kept here"),
@@ -80,27 +68,13 @@ class MaterialFileAdmin(ReadOnlyAdmin):
         ),
     )
     list_display = ("name_", "order_", "state", "why", "next_try", "stored")
-    list_display_links = None
     fields = readonly_fields = list_display
     list_filter = (FileStateFilter, WorkspaceFilter)
     search_fields = ("material__file_name", "material__material_set__order__platform_id")
-    search_help_text = _("File or order")
-    ordering = ("-pk",)
     actions = ("try_again",)
-    annotations = {
-        "file_name": F("material__file_name"),
-        "product": F("material__product"),
-        "order_key": F("material__material_set__order"),
-        "order_name": F("material__material_set__order__platform_id"),
-    }
 
     name_ = column(_("file"), _name, "material__file_name")
-    order_ = column(_("order"), _order)
     state = column(_("state"), state_badge)
-    why = column(_("problem"), lambda row: shortened(row.problem, 90) if row.problem else EMPTY)
-    next_try = column(
-        _("next try"), lambda row: moment(row.due_at, timezone.now()) if row.due_at else EMPTY
-    )
     stored = moment_column(_("stored"), "stored_at")
 
     @action(description=_("Try again"), permissions=["act"])

@@ -7,27 +7,21 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import (
-    EMPTY,
     badge,
     breakable,
-    link,
-    moment,
-    page_at,
-    shortened,
     two_lines,
-    unbroken,
 )
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
-from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.readonly import Empty
 from crm_sync.sentence import sentence
 from crm_sync.translated import Text, number
-from orders.admin.cells import worded
+from orders.admin.file_rows import FileAdmin, name_of
 from orders.models import TargetFile
 from orders.targets import target_files
 
@@ -46,16 +40,7 @@ def state_badge(row: TargetFile) -> SafeString:
 
 
 def _name(row: Any) -> SafeString:
-    nameless = gettext("Material %(key)s") % {"key": row.material_id}
-    shown = row.name or row.file_name or worded(row.product) or nameless
-    return two_lines(breakable(shown), row.target_name)
-
-
-def _order(row: Any) -> SafeString | str:
-    if row.order_key is None:
-        return EMPTY
-    text = gettext("Order %(order)s") % {"order": row.order_name}
-    return unbroken(link(page_at("orders.order", row.order_key), text))
+    return two_lines(breakable(row.name or name_of(row)), row.target_name)
 
 
 class UploadStateFilter(ConditionFilter):
@@ -67,36 +52,22 @@ class UploadStateFilter(ConditionFilter):
 
 
 @admin.register(TargetFile)
-class TargetFileAdmin(ReadOnlyAdmin):
-    """Rows that only the worker writes. A person may request another try."""
+class TargetFileAdmin(FileAdmin):
+    """The files at targets, and those that are still to be uploaded."""
 
     empty = Empty(
         _("No file goes to a target yet"),
         _("As soon as a file of a delivery is stored here, it is uploaded to each target."),
     )
     list_display = ("name_", "order_", "state", "why", "next_try", "uploaded")
-    list_display_links = None
     fields = readonly_fields = list_display
     list_filter = (UploadStateFilter, WorkspaceFilter)
     search_fields = ("name", "material__material_set__order__platform_id")
-    search_help_text = _("File or order")
-    ordering = ("-pk",)
     actions = ("upload_again",)
-    annotations = {
-        "file_name": F("material__file_name"),
-        "product": F("material__product"),
-        "target_name": F("target__name"),
-        "order_key": F("material__material_set__order"),
-        "order_name": F("material__material_set__order__platform_id"),
-    }
+    annotations = FileAdmin.annotations | {"target_name": F("target__name")}
 
     name_ = column(_("file"), _name, "name")
-    order_ = column(_("order"), _order)
     state = column(_("state"), state_badge)
-    why = column(_("problem"), lambda row: shortened(row.problem, 90) if row.problem else EMPTY)
-    next_try = column(
-        _("next try"), lambda row: moment(row.due_at, timezone.now()) if row.due_at else EMPTY
-    )
     uploaded = moment_column(_("uploaded"), "uploaded_at")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
