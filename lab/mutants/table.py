@@ -1979,6 +1979,8 @@ CLAIMED = frozenset(
         "resuming leaves what was put off until its hour is over (I34)",
         "a rule that was changed takes effect with the next daily sweep only",
         "a person confirms a revision that they have not seen (I9)",
+        "an edit of a field of the platform is taken and given back later",
+        "a session lasts although nobody uses it (S17)",
         "what a person has set apart waits for ever (I36)",
         "an edit that was not sent is lost by a link (I1, I36)",
         "a key that one side has twice is a pair (I36)",

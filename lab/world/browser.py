@@ -64,11 +64,15 @@ class Browser:
 
         def opened(page: Page | None) -> None:
             if page is not None and page.asks_to_log_in:
-                self._log_in(lambda: self._send("GET", path, None, got))
+                self._log_in(lambda: self.get(path, got))
             else:
                 got(page)
 
-        self._send("GET", path, None, opened)
+        self.get(path, opened)
+
+    def get(self, path: str, got: Got) -> None:
+        """Open a page as it is answered."""
+        self._send("GET", path, None, got)
 
     def post(self, path: str, values: Values, got: Got) -> None:
         """Post the values of a form."""
@@ -78,7 +82,7 @@ class Browser:
     def _log_in(self, then: Callable[[], None]) -> None:
         known = {"username": [self.username], "password": [PASSWORD]}
 
-        self._send("GET", LOGIN, None, lambda _: self.post(LOGIN, known, lambda _: then()))
+        self.get(LOGIN, lambda _: self.post(LOGIN, known, lambda _: then()))
 
     def _send(self, method: str, path: str, values: Any, got: Got) -> None:
         cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())

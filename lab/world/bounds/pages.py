@@ -13,6 +13,7 @@ from lab.world.scheduler import CALM, Ended
 FILLED = (OURS_ALONE, BOTH, IMPORTED)
 OPEN = 4.0  # seconds at most for which a page is open
 BURST, BURST_LASTS = 20, 0.03  # edits, and the seconds that a feed of six takes
+UNUSED = 3_700.0  # seconds
 ANSWERS = 20.0  # seconds in which a page is answered
 ONCE, TWICE = 0.1, 0.9  # shares of `with_product`
 
@@ -61,6 +62,17 @@ def two_windows(on: Clock) -> None:
     on.within(SOON, "the order of a person is there", lambda: desk.state(choices) == "PLACED")
 
 
+def unused_sessions(on: Clock) -> None:
+    """A session that nobody has used for an hour is over: the page asks for a login (S17)."""
+    desk = _Desk(on)
+    desk.open(ORDERING)
+    on.world.sleep(UNUSED)
+    if not desk.open(ORDERING, logs_in=False).asks_to_log_in:
+        on.wrong("a session is open that nobody has used for an hour (S17)")
+    if desk.open(ORDERING).status != 200:
+        on.wrong("a person who logs in again does not get the page")
+
+
 class _Desk:
     """A person at the pages of an order, step by step."""
 
@@ -70,17 +82,17 @@ class _Desk:
 
     def begin(self, reference: str) -> str:
         """Begin an order; return the address of its choices."""
-        self._await(lambda got: self.browser.open(ORDERING, got))
+        self.open(ORDERING)
         posted = {"property": [str(self.agents.key_of(reference))]}
         return self._post(f"{ORDERING}begin/", posted).location.replace("/review/", "/choose/")
 
     def review(self, choices: str, product: float) -> tuple[str, str]:
         """Choose a product; return address and revision of the review."""
         for _ in range(LOOKS):
-            values = self._open(choices).form(*CHOICES)
+            values = self.open(choices).form(*CHOICES)
             address = self._post(choices, with_product(values, product)).location
             if "/review/" in address:
-                return address, str(self._open(address).hidden("revision"))
+                return address, str(self.open(address).hidden("revision"))
             self.on.world.run(self.on.world.now + 1)
         raise Ended(f"{choices} does not lead to a review")
 
@@ -95,8 +107,10 @@ class _Desk:
         row = "select state from orders_placement where id = ?"
         return str(self.on.judge.record.ask(row, (number,))[0][0])
 
-    def _open(self, address: str) -> Page:
-        return self._await(lambda got: self.browser.open(address, got))
+    def open(self, address: str, *, logs_in: bool = True) -> Page:
+        """Open a page, and log in if it asks for that, unless told otherwise."""
+        ask = self.browser.open if logs_in else self.browser.get
+        return self._await(lambda got: ask(address, got))
 
     def _post(self, address: str, values: Values) -> Page:
         return self._await(lambda got: self.browser.post(address, values, got))

@@ -75,3 +75,21 @@ def holds(on: Clock) -> None:
     on.platform.manner = Manner()
     on.wires.job("command", "resume", "main", "--kind", "pushes")
     on.within(SOON, "edits are there after a hold", are_there)
+
+
+def a_rule_refuses(on: Clock) -> None:
+    """An edit of what the platform owns is refused, and not taken and given back later."""
+    name = "R-X"
+    on.people.create(name)
+    there = on.judge.record.there
+    on.within(SOON, "a new property is there", lambda: bool(there(name)))
+    on.platform.edit("bound theirs", name, [RULED_THEIRS])
+    on.wires.job("push now", name)
+    on.world.run(on.world.now + AT_ONCE)
+    answers: list[int | None] = []
+    body = {RULED_THEIRS: "ours, refused"}
+    path = f"/properties/{name}"
+    on.wires.ask("PATCH", path, body, lambda status, _: answers.append(status))
+    on.world.run(on.world.now + AT_ONCE, lambda: bool(answers))
+    if answers != [400]:
+        on.wrong(f"an edit of {RULED_THEIRS}, which the platform owns, is answered with {answers}")

@@ -38,6 +38,8 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     pages.two_windows,
     rules.a_rule_ends,
     rules.holds,
+    pages.unused_sessions,
+    rules.a_rule_refuses,
 )
 
 
