@@ -210,7 +210,11 @@ class People:
         reference = self._where(name)
         if reference not in self.judge.made:
             return
-        program, method, expected = self.world.choose(f"{name} how", PRYING)
+        self.try_token(name, reference, self.world.choose(f"{name} how", PRYING))
+
+    def try_token(self, name: str, reference: str, how: tuple[str, str, int]) -> None:
+        """A program makes one call, which must be answered as its token allows."""
+        program, method, expected = how
 
         def answered(status: int | None, body: bytes) -> None:
             self.world.tell(f"{name}: {program} tries {method} {reference}: {status or 'nothing'}")

@@ -1,4 +1,4 @@
-"""What people decide: who owns a field (I4), and what is held (I34)."""
+"""What people decide: who owns a field (I4), what is held (I34), what a token allows (S12)."""
 
 import json
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 from lab.world import runtime
 from lab.world.bounds.clock import AT_ONCE, SOON, Clock
 from lab.world.judge import FILLED, RULED_OURS, RULED_THEIRS
-from lab.world.people import HOLD
+from lab.world.people import HOLD, PRYING, REFERENCES
 from lab.world.platform import Manner
 
 KEPT_BACK = "parentRealtyReferenceId"
@@ -93,3 +93,10 @@ def a_rule_refuses(on: Clock) -> None:
     on.world.run(on.world.now + AT_ONCE, lambda: bool(answers))
     if answers != [400]:
         on.wrong(f"an edit of {RULED_THEIRS}, which the platform owns, is answered with {answers}")
+
+
+def tokens(on: Clock) -> None:
+    """Programs try all that their tokens do not allow (S12)."""
+    for number, how in enumerate(PRYING):
+        on.people.try_token(f"bound token {number}", REFERENCES[0], how)
+    on.world.run(on.world.now + AT_ONCE)

@@ -40,6 +40,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     rules.holds,
     pages.unused_sessions,
     rules.a_rule_refuses,
+    rules.tokens,
 )
 
 
