@@ -1954,7 +1954,6 @@ CLAIMED = frozenset(
         "an alarm that was told is not told to be over",
         "a machine that slept tells of workers that were asleep with it",
         "a person is reminded of the same time twice",
-        "a retry for people takes changes that came meanwhile",
         "a signature holds for a message of any age",
         "no read before a write (I4)",
         "an unclear creation is repeated at once (I8)",
