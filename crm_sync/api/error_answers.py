@@ -154,17 +154,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     An address of the API is answered in the format of the API, any other with a page.
     """
-    error = sys.exception()
-    is_away = isinstance(error, DATABASE_AWAY)
-    if not request.path_info.startswith(PREFIX):
+    error, is_api = sys.exception(), request.path_info.startswith(PREFIX)
+    if isinstance(error, DATABASE_AWAY):
+        if is_api:  # before the call reached a view
+            body = document("database_unavailable", str(_of_database(error).detail))
+            return JsonResponse(body, status=503, headers=LATER)
         with language_of_reader(request):
-            if not is_away:
-                return defaults.server_error(request)
             # As `defaults.server_error`, it runs no context processor: these need the database.
             return HttpResponse(loader.get_template("503.html").render(), status=503, headers=LATER)
-    if error is not None and is_away:  # before the call reached a view
-        away = _of_database(error)
-        body = document("database_unavailable", str(away.detail))
-        return JsonResponse(body, status=503, headers=LATER)
-    text = "This is an error of ours. Read the object to see whether anything was changed."
-    return JsonResponse(document("failed", text), status=500)
+    if is_api:
+        text = "This is an error of ours. Read the object to see whether anything was changed."
+        return JsonResponse(document("failed", text), status=500)
+    with language_of_reader(request):
+        return defaults.server_error(request)
