@@ -75,11 +75,11 @@ class Agents:
             thinks: seconds at most until then.
             beside: called at that moment.
         """
-        _Edit(self, name, fields or FIELDS, beside).begin(reference, thinks)
+        _Edit(self, name, fields, beside).begin(reference, thinks)
 
     def set(self, name: str, references: Sequence[str], fields: Sequence[str]) -> None:
         """Somebody chooses properties in the list, and sets one of these fields of all."""
-        _Batch(self, name, fields or SETTABLE).begin(references)
+        _Batch(self, name, fields).begin(references)
 
     def order(self, name: str, reference: str) -> None:
         """Somebody begins an order for a property, chooses a product, and places it."""
@@ -104,6 +104,11 @@ class _Act:
         self.agents, self.name = agents, name
         self.world, self.judge = agents.world, agents.judge
         self.browser = self.world.choose(f"{name} who", agents.browsers)
+
+    def _field(self, fields: Sequence[str], possible: Sequence[str]) -> str:
+        """Choose one of these fields that is possible here, else any that is."""
+        mine = [one for one in possible if one in fields] or possible
+        return self.world.choose(f"{self.name} field", mine)
 
     def _later(self, what: str, seconds: float, action: Any) -> None:
         """Do something within so many seconds, mostly soon."""
@@ -139,8 +144,7 @@ class _Edit(_Act):
     ) -> None:
         super().__init__(agents, name)
         self.beside = beside
-        mine = [one for one in FIELDS if one in fields] or FIELDS
-        self.path = self.world.choose(f"{name} field", mine)
+        self.path = self._field(fields, FIELDS)
         self.tries = 0
 
     def begin(self, reference: str, thinks: float) -> None:
@@ -178,8 +182,7 @@ class _Batch(_Act):
 
     def __init__(self, agents: Agents, name: str, fields: Sequence[str]) -> None:
         super().__init__(agents, name)
-        mine = [one for one in SETTABLE if one in fields] or SETTABLE
-        self.path = self.world.choose(f"{name} field", mine)
+        self.path = self._field(fields, SETTABLE)
         self.value = agents.typed(self.path)
 
     def begin(self, references: Sequence[str]) -> None:
