@@ -14,10 +14,12 @@ from crm_sync.models import Workspace
 from orders.models import Order, Placement
 from orders.placing import selection
 from properties.models import Property
+from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.orders.admin_rows import make_assignment, make_order
 from tests.orders.conftest import calls, lost
 from tests.orders.placing_agent import PROPERTIES, Agent, drain, sent
+from tests.platforms import Between
 from tests.properties.form_page import force, make
 
 State = Placement.State
@@ -191,6 +193,22 @@ def test_one_property_is_left_out_and_the_others_stay(homes, agent, workspace):
     for row in Placement.objects.all():
         last = agent.client.post(page, {"leave_out": str(row.pk)})
     assert last["Location"] == PROPERTIES
+
+
+def test_what_another_window_changes_while_one_is_left_out_stays(box, homes, agent):
+    between = Between(box, PLATFORM)
+    choose(agent, homes[:3])
+    lead, following, _ = Placement.objects.order_by("pk")
+
+    def change_it(environ):
+        if environ["PATH_INFO"] == "/v1/sessions":
+            Placement.objects.filter(pk=following.pk).update(revision=9, problem="changed")
+
+    between.before = change_it
+    page = reverse("admin:orders_placement_group", args=[lead.group])
+    assert agent.client.post(page, {"leave_out": str(lead.pk)}).status_code == 302
+    following.refresh_from_db()
+    assert (following.revision, following.problem) == (9, "changed")
 
 
 def test_what_waits_is_taken_back_together(box, workspace, homes, agent):
