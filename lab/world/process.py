@@ -56,7 +56,7 @@ class Channel(virtual.Channel):  # type: ignore[misc] # kombu has no types
         raise Empty  # the scheduler hands messages to threads itself
 
     def _size(self, queue: str) -> int:
-        size = point("size", queue)
+        size = point("size", queue) if runtime.here else 0
         if size is None:
             raise ConnectionError("the broker is away")
         return int(size)

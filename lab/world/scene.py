@@ -172,6 +172,7 @@ class Scene:
         world = self.world
         figures = self.judge.figures | {
             "steps": world.steps,
+            "rings": world.rings,
             "calls": self.platform.calls,
             "edits": self.people.edits + self.platform.edits,
             "seconds": world.now,

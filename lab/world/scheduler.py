@@ -108,7 +108,7 @@ class Scheduler:
         off: frozenset[str] = frozenset(),
     ) -> None:
         self.seed, self.off = seed, off
-        self.now, self.steps = 0.0, 0
+        self.now, self.steps, self.rings = 0.0, 0, 0
         self.temper = CALM
         self.taken: dict[str, None] = {}  # names of decisions that were taken, in order
         self.story: list[tuple[float, str]] = []
@@ -361,6 +361,7 @@ class Scheduler:
         else:
             self.wait(thread, "publish", self.now + self.broker_patience, False)
             return
+        self.rings += thread.process.kind == "web"
         name = message["headers"]["task"]
         args = json.loads(b64decode(message["body"]))[0]
         at = f"{thread.name} publish {thread.points}"

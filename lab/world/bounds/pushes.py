@@ -15,6 +15,9 @@ from lab.world.scheduler import CALM
 from lab.world.wires import is_done
 
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
+GIVEN_UP = (
+    1.0  # seconds: a connection of 0.2 to Redis and an answer of 0.5, with something to spare
+)
 
 
 def edits(on: Clock) -> None:
@@ -57,7 +60,7 @@ def lost_messages(on: Clock) -> None:
 
 def frozen_broker(on: Clock) -> None:
     """A callback does not wait for it (I25), and all goes on once it is back (I12)."""
-    on.world.broker_patience = 5.0
+    on.world.broker_patience = GIVEN_UP
     on.world.broker_away_until = on.world.now + 20
     on.judge.slowest_answer = 0.0
     are_there = on.edit_all()
