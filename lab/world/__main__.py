@@ -1,7 +1,7 @@
 """Play seeds of the world.
 
 python -m lab.world [--seeds N | --minutes M] [--first SEED] [--at-once N] [--story] [--json]
-                    [--shorten S] [--to-the-first]                              (make world)
+                    [--shorten N] [--to-the-first]                              (make world)
 
 A seed that breaks a promise is played again with ever fewer decisions, and the shortest story that
 was found is printed. 0 when every promise held, 1 when one was broken, 2 for wrong usage.
@@ -42,7 +42,7 @@ from typing import Any  # noqa: E402
 from lab.world import process  # noqa: E402
 
 SHARED_MEMORY = Path("/dev/shm")
-SHORTENS = 120.0  # seconds for the shorter story of one seed
+SHORTENS = 8  # plays for the shorter story of one seed
 
 
 def main(arguments: list[str]) -> int:
@@ -98,9 +98,9 @@ def _play(seeds: Any, template: Any, folder: Path, options: argparse.Namespace) 
         verdict = play(seed)
         took = runtime.real.monotonic() - began
         if verdict.wrong and options.shorten:
-            end = began + took + options.shorten
+            plays = iter(range(options.shorten))
             verdict = shorter(
-                verdict, partial(play, seed), is_over=lambda: runtime.real.monotonic() > end
+                verdict, partial(play, seed), is_over=lambda: next(plays, None) is None
             )
         _print(verdict, took, options)
         return not verdict.wrong
@@ -137,7 +137,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="one verdict a line")
     parser.add_argument("--to-the-first", action="store_true", help="end at the first wrong one")
     parser.add_argument(
-        "--shorten", type=float, default=SHORTENS, metavar="S", help="seconds; 0: leave it long"
+        "--shorten", type=int, default=SHORTENS, metavar="N", help="plays for it; 0: leave it long"
     )
     return parser.parse_args(arguments)
 
