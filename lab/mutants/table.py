@@ -55,6 +55,7 @@ REMINDERS = "tests/orders/test_reminders.py"
 RESTORED = "tests/journeys/test_restored.py"
 ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
+LEASED = "test_an_edit_whose_ring_found_the_row_leased_has_another_ring_at_its_release"
 SLOTS = "tests/crm_sync/test_slots.py"
 IN_TURN = "tests/properties/sources/test_in_turn.py"
 SOURCES = "tests/properties/sources/test_worker.py"
@@ -711,6 +712,15 @@ MUTANTS = (
         "rings.taken(queue, workspace_id)",
         "None",
         (f"{DISPATCH}::test_a_broker_that_is_away_costs_a_moment_and_only_once",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "nobody rings for an edit that found its row leased",
+        "properties/push/holder.py",
+        "Holder._ring",
+        "doorbell.ring(A, B)",
+        "None",
+        ("tests/properties/test_push.py::" + LEASED,),
         (SQLITE,),
     ),
     Mutant(
@@ -1985,6 +1995,7 @@ CLAIMED = frozenset(
         "a key that one side has twice is a pair (I36)",
         "a link overwrites the platform's value silently (I4, I36)",
         "a file of another size than announced is stored (I27)",
+        "nobody rings for an edit that found its row leased",
         "a backlog takes the slots that it has to leave to others (A8)",
         "a long push leaves no call to the placing of orders",
         "the slots of a killed worker stay taken (I12)",

@@ -74,6 +74,22 @@ def frozen_broker(on: Clock) -> None:
     on.within(SOON, "events are applied after it", on.events_are_applied)
 
 
+def silent_beat(on: Clock) -> None:
+    """Without a tick, rings alone begin all work at once."""
+    # With a tick, the mark of a message that was lost goes once something is due.
+    on.within(AT_ONCE, "edits are there with ticks", on.edit_all())
+    on.platform.go_on("bound ticks", everywhere=True)
+    on.world.run(on.world.now + 10)
+    on.within(120.0, "all is settled before beat is silent", on.is_settled, LOOK_AT_ALL)
+    on.world.kill("beat")
+    on.edit_all()
+    on.within(AT_ONCE, "edits are there without ticks", on.edit_all())
+    on.platform.go_on("bound silent", everywhere=True)
+    on.world.run(on.world.now + 4)
+    on.within(AT_ONCE, "events are applied without ticks", on.events_are_applied)
+    on.world.start("beat")
+
+
 def hanging_calls(on: Clock) -> None:
     """Calls that hang keep nobody else waiting."""
     chosen = (one for one in REFERENCES if on.world.share(f"bound {one} hangs") < 0.3)

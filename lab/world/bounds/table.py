@@ -41,6 +41,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     pages.unused_sessions,
     rules.a_rule_refuses,
     rules.tokens,
+    pushes.silent_beat,
 )
 
 
