@@ -108,7 +108,7 @@ def test_the_pages_of_an_edit_fit_and_break_no_rule(visit, width, theme):
 
 def test_an_edit_that_was_interrupted_goes_on_when_its_page_is_opened(visit, monkeypatch):
     rows = forty()
-    monkeypatch.setattr("properties.admin.property.bulk_edit_page.SECONDS", 0.01)
+    monkeypatch.setattr("properties.admin.property.bulk_edit_page.SECONDS", 0.1)
     window = visit()
     page = window.log_in()
     batch = Batch.objects.create(kind=Batch.Kind.SET)
