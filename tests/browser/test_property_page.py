@@ -1,5 +1,6 @@
 """The page of a property: its head, its six tabs, an error on a hidden tab, and its texts."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -29,13 +30,12 @@ def page_of(row: Property, tab: str = "") -> str:
     return reverse("admin:properties_property_change", args=[row.pk]) + (tab and f"#{tab}")
 
 
-def open_panels(page) -> list[str]:
-    """Return the tabs and groups that are seen."""
-    return [
-        panel.get_attribute("id").removesuffix("-group")
-        for panel in page.locator(".ps-panel").all()
-        if panel.is_visible()
-    ]
+def expect_open(page, *panels: str) -> None:
+    """Wait for exactly these tabs and groups: the page opens one some time after its address."""
+    seen = page.locator(".ps-panel:visible")
+    expect(seen).to_have_count(len(panels))
+    for index, panel in enumerate(panels):
+        expect(seen.nth(index)).to_have_id(f"{panel}-group")
 
 
 @SIZES
@@ -91,16 +91,18 @@ def test_the_address_names_the_open_tab_and_older_links_lead_to_theirs(visit, de
     window = visit()
     page = window.log_in()
     page.goto(page_of(home))
-    assert open_panels(page) == ["overview"]
+    expect_open(page, "overview")
     page.get_by_role("link", name="Data", exact=True).focus()
     page.keyboard.press("Enter")
-    assert (page.url.partition("#")[2], open_panels(page)) == ("data", ["data", "general"])
+    expect(page).to_have_url(re.compile("#data$"))
+    expect_open(page, "data", "general")
     page.get_by_role("link", name="Prices", exact=True).click()
-    assert (page.url.partition("#")[2], open_panels(page)) == ("prices", ["data", "prices"])
+    expect(page).to_have_url(re.compile("#prices$"))
+    expect_open(page, "data", "prices")
     current = page.locator(".ps-form [aria-current]").all_inner_texts()
     assert current == ["Data", "Prices"]
     page.go_back()
-    assert open_panels(page) == ["data", "general"]
+    expect_open(page, "data", "general")
     for older, opened in (
         ("general", ["data", "general"]),
         ("listing", ["data", "listing"]),
@@ -113,16 +115,15 @@ def test_the_address_names_the_open_tab_and_older_links_lead_to_theirs(visit, de
     ):
         page.goto("about:blank")
         page.goto(page_of(home, older))
-        assert open_panels(page) == opened, older
+        expect_open(page, *opened)
     assert (window.foreign, window.errors) == ([], [])
 
 
 def test_without_a_script_all_tabs_are_open(visit, home):
     page = visit(has_script=False).log_in()
     page.goto(page_of(home))
-    everything = open_panels(page)
-    assert set(TABS) < set(everything)
-    assert {"general", "prices", "listing"} < set(everything)
+    for panel in (*TABS, "general", "prices", "listing"):
+        expect(page.locator(f"#{panel}-group")).to_be_visible()
     assert page.locator("[name='prices.rent.gross']").is_visible()
     assert page.locator("[name=title]").is_visible()
 
@@ -155,22 +156,22 @@ def test_an_error_on_a_hidden_tab_is_shown_and_one_on_the_open_tab_stays_there(v
     page.fill("[name=title]", "A new title")
     page.click("button[name=_continue]")
     page.wait_for_selector(".ps-error")
-    assert page.url.partition("#")[2] == "areas-and-counts"
-    assert open_panels(page) == ["data", "areas-and-counts"]
+    expect(page).to_have_url(re.compile("#areas-and-counts$"))
+    expect_open(page, "data", "areas-and-counts")
     assert page.evaluate("document.activeElement.name") == "numberOfRooms"
     assert page.input_value("[name=title]") == "A new title"
     page.click(".ps-tabs >> text=Texts")
     page.fill("[name=title]", "x" * 256)
     with page.expect_navigation():
         page.click("button[name=_continue]")
-    assert open_panels(page) == ["texts"]
+    expect_open(page, "texts")
     page.fill("[name=title]", "A new title")
     page.click(".ps-tabs >> text=Data")
     page.click(".ps-groups >> text=Areas and counts")
     page.fill("[name=numberOfRooms]", "4.5")
     page.click("button[name=_continue]")
     page.wait_for_selector(".ps-head >> text=A new title")
-    assert page.url.partition("#")[2] == "areas-and-counts"
+    expect(page).to_have_url(re.compile("#areas-and-counts$"))
     home.refresh_from_db()
     assert (home.desired["title"], home.desired["numberOfRooms"]) == ("A new title", 4.5)
     assert (window.foreign, window.errors) == ([], [])
@@ -213,12 +214,12 @@ def test_the_overview_leads_to_the_field_that_waits(visit, home):
     page.goto(page_of(home))
     expect(page.locator("#overview-group")).to_contain_text("The platform refused it: is not known")
     page.locator(".ps-waiting").get_by_role("link", name="Heating type").click()
-    assert open_panels(page) == ["data", "heating-and-energy"]
+    expect_open(page, "data", "heating-and-energy")
     assert page.locator(".ps-waits [name=heatingType]").is_visible()
     home.refresh_from_db()
     edit(home, {"title": "Another"}, origin=Change.Origin.FEED, now=now())
     page.click(".ps-tabs >> text=Overview")
     page.wait_for_selector("text=2 fields differ from what the platform confirmed")
     page.get_by_role("link", name="See both sides").click()
-    assert open_panels(page) == ["history"]
+    expect_open(page, "history")
     assert (window.foreign, window.errors) == ([], [])
