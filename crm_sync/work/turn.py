@@ -61,8 +61,8 @@ class Store:
         self._waiting: deque[Claim[Any]] = deque()
         self._claimed_at = timezone.now()
         self._is_full = False  # the last claim found as many rows as its limit
-        self._is_dry = False  # the last claim found nothing, and no turn has entered since it began
-        self._entries = 0  # turns that have entered until now
+        self._is_dry = False  # the last claim found nothing, and more cannot be due since it began
+        self._changes = 0  # turns that entered and batches that ended: after each, more may be due
         self._workspace: Workspace | None = None
         self._read_at = self._refreshed_at = 0.0
         self._answered_at = -math.inf
@@ -71,8 +71,7 @@ class Store:
         """Count a turn. More rows may be due than at the last claim."""
         with self._lock:
             self.turns += 1
-            self._entries += 1
-            self._is_dry = False
+            self._expect_more()
 
     def leave(self) -> Sequence[Claim[Any]]:
         """End a turn. The last turn returns the rows that are not begun, to be given back."""
@@ -106,18 +105,27 @@ class Store:
         # The rows of a batch are handled together. Single rows are claimed ahead.
         size = self.queue.batch_size
         limit = size if size > 1 else AHEAD * self.turns
-        entries = self._entries
+        changes = self._changes
         claims = self.queue.claim(self.workspace_id, limit)
         with self._lock:
             self._waiting.extend(claims)
             self._claimed_at = timezone.now()
             self._is_full = len(claims) == limit
-            self._is_dry = not claims and entries == self._entries
+            self._is_dry = not claims and changes == self._changes
 
     def _pop(self) -> list[Claim[Any]]:
         with self._lock:
             size = min(self.queue.batch_size, len(self._waiting))
             return [self._waiting.popleft() for _ in range(size)]
+
+    def note_end(self) -> None:
+        """Count a batch that ended. Who made one of its rows due meanwhile found it leased."""
+        with self._lock:
+            self._expect_more()
+
+    def _expect_more(self) -> None:
+        self._changes += 1
+        self._is_dry = False
 
     def note_answer(self) -> None:
         """Record that work on a row has just ended without a failure of the platform."""
@@ -319,6 +327,7 @@ class Turn:
             except Stop:
                 give_back(claims)
                 return
+            self.store.note_end()
             for outcome in outcomes:
                 tally.add(outcome)
             if is_probe:  # one call tries whether the platform is back; if it is, all turns go on

@@ -55,7 +55,6 @@ REMINDERS = "tests/orders/test_reminders.py"
 RESTORED = "tests/journeys/test_restored.py"
 ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
-LEASED = "test_an_edit_whose_ring_found_the_row_leased_has_another_ring_at_its_release"
 SLOTS = "tests/crm_sync/test_slots.py"
 IN_TURN = "tests/properties/sources/test_in_turn.py"
 SOURCES = "tests/properties/sources/test_worker.py"
@@ -715,12 +714,12 @@ MUTANTS = (
         (SQLITE,),
     ),
     Mutant(
-        "nobody rings for an edit that found its row leased",
-        "properties/push/holder.py",
-        "Holder._ring",
-        "doorbell.ring(A, B)",
+        "what comes due while it is leased waits for the next tick",
+        "crm_sync/work/turn.py",
+        "Turn.run",
+        "self.store.note_end()",
         "None",
-        ("tests/properties/test_push.py::" + LEASED,),
+        (TURN,),
         (SQLITE,),
     ),
     Mutant(
@@ -1995,7 +1994,7 @@ CLAIMED = frozenset(
         "a key that one side has twice is a pair (I36)",
         "a link overwrites the platform's value silently (I4, I36)",
         "a file of another size than announced is stored (I27)",
-        "nobody rings for an edit that found its row leased",
+        "what comes due while it is leased waits for the next tick",
         "a backlog takes the slots that it has to leave to others (A8)",
         "a long push leaves no call to the placing of orders",
         "the slots of a killed worker stay taken (I12)",

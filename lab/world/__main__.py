@@ -97,11 +97,8 @@ def _play(seeds: Any, template: Any, folder: Path, options: argparse.Namespace) 
         began = runtime.real.monotonic()
         verdict = play(seed)
         took = runtime.real.monotonic() - began
-        if verdict.wrong and options.shorten:
-            plays = iter(range(options.shorten))
-            verdict = shorter(
-                verdict, partial(play, seed), is_over=lambda: next(plays, None) is None
-            )
+        if verdict.wrong:
+            verdict = shorter(verdict, partial(play, seed), plays=options.shorten)
         _print(verdict, took, options)
         return not verdict.wrong
 

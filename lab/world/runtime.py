@@ -210,7 +210,7 @@ def _is_alive(thread: Any) -> bool:
 
 
 def _monotonic() -> float:
-    """Stand still in the scheduler: what it keeps of its time, each process takes for its own."""
+    """Return the world's seconds; 0 in the scheduler, as processes inherit the times it keeps."""
     return 0.0 if here is None else here.now
 
 

@@ -108,7 +108,8 @@ class Scheduler:
         off: frozenset[str] = frozenset(),
     ) -> None:
         self.seed, self.off = seed, off
-        self.now, self.steps, self.rings = 0.0, 0, 0
+        self.now, self.steps = 0.0, 0
+        self.rings = 0  # messages of the web
         self.temper = CALM
         self.taken: dict[str, None] = {}  # names of decisions that were taken, in order
         self.story: list[tuple[float, str]] = []

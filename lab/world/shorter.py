@@ -14,15 +14,13 @@ class Played(Protocol):
 Verdict = TypeVar("Verdict", bound=Played)
 
 
-def shorter(
-    found: Verdict, play: Callable[[frozenset[str]], Verdict], *, is_over: Callable[[], bool]
-) -> Verdict:
+def shorter(found: Verdict, play: Callable[[frozenset[str]], Verdict], *, plays: int) -> Verdict:
     """Leave decisions out, in ever smaller parts, as long as a promise is still broken.
 
     Args:
         found: a play in which one was broken.
         play: plays the same seed without these decisions.
-        is_over: whether the time for it is over.
+        plays: how often at most.
 
     Returns:
         the play with the fewest decisions that was found.
@@ -32,8 +30,9 @@ def shorter(
     while True:
         is_shorter = False
         for begin in range(0, len(found.taken), size):
-            if is_over():
+            if not plays:
                 return found
+            plays -= 1
             part = frozenset(found.taken[begin : begin + size])
             one = play(off | part)
             if one.wrong and len(one.taken) < len(found.taken):

@@ -29,13 +29,11 @@ from crm_sync.platform.work_kind import WorkKind
 from crm_sync.sentence import sentence
 from crm_sync.webhook import schedule
 from crm_sync.work import leases, queues
-from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import session, settlement, transitions
-from orders.placing.confirmation import QUEUE
 from orders.placing.failures import AlreadySent, NoSuchChoice
 from orders.placing.session_offer import order_body
 from orders.placing.transitions import PlacingOutcome, Step, move
@@ -163,7 +161,6 @@ def _end(claim: Claim[Placement], step: Step) -> PlacingOutcome:
     if claim.finish_if(columns, revision=row.revision, state=row.state):
         return step.outcome
     claim.finish(due_at=None)  # if the change made it due, it stays due
-    doorbell.ring(QUEUE, claim.row.workspace_id)  # the ring of that change may have found it leased
     return PlacingOutcome.CHANGED
 
 

@@ -16,12 +16,10 @@ from crm_sync.models.due import RELEASED
 from crm_sync.outgoing import outbox
 from crm_sync.platform.errors import RejectedError
 from crm_sync.sentence import sentence
-from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
 from properties import merge
 from properties.catalog import READ_ONLY
 from properties.domain import field_history
-from properties.domain.editing import QUEUE
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_derived, with_problem
@@ -89,7 +87,6 @@ class Holder:
             edited = {"due_at": self.claim.row.due_at}
             rest = {k: v for k, v in plan.columns.items() if k != "problem"}
             self.claim.finish(**rest | urgency | edited)
-            self._ring()
         return plan.ending
 
     def _write(self, plan: Plan, columns: Columns, twin: Property | None) -> bool:
@@ -126,13 +123,7 @@ class Holder:
             is_written = self.claim.finish_if(columns, beside, revision=revision)
             if is_written and message and is_wanted:
                 outbox.send(row.workspace_id, [message], now=now)
-        if is_written and columns["due_at"] and columns["due_at"] <= now:
-            self._ring()
         return is_written
-
-    def _ring(self) -> None:
-        """Ring for the row, released and due: the ring of an edit may have found it leased."""
-        doorbell.ring(QUEUE, self.row.workspace_id)
 
 
 def _keep(seen: Observation, row: Property) -> None:

@@ -217,6 +217,28 @@ def test_a_call_that_hangs_keeps_no_row_but_its_own():
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_comes_due_anew_while_it_is_leased_is_done_by_the_turn_that_has_it():
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test")
+    events(main, 1)
+    hangs, goes_on, worked = threading.Event(), threading.Event(), []
+
+    def work(claims, one) -> list[str]:
+        worked.append(one)
+        if hangs.is_set():
+            return settle(claims, one)
+        hangs.set()
+        assert goes_on.wait(30)
+        claims[0].finish(due_at=None)  # it stays due, since somebody made it so meanwhile
+        return ["ignored"]
+
+    queue = one_by_one(work)
+    with a_turn_that_hangs(queue, main, hangs, goes_on):
+        ReceivedEvent.objects.update(due_at=timezone.now())
+        assert turn.take(queue, main.pk).total == 0  # its ring finds the row leased
+    assert (len(worked), len(set(worked)), left(), leased()) == (2, 1, 0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_what_was_claimed_ahead_of_a_call_that_hangs_is_given_back_and_rung_for(rings):
     main = Workspace.objects.create(slug="main", base_url="http://platform.test")
     events(main, 12)

@@ -15,9 +15,7 @@ from lab.world.scheduler import CALM
 from lab.world.wires import is_done
 
 REPEATED = 45.0  # seconds: a lease, in which the call of a dead worker may still land (I3)
-GIVEN_UP = (
-    1.0  # seconds: a connection of 0.2 to Redis and an answer of 0.5, with something to spare
-)
+GIVEN_UP = 1.0  # seconds: more than our limits for a connection to Redis and for its answer
 
 
 def edits(on: Clock) -> None:
