@@ -82,16 +82,26 @@ class Platform:
         self.call_back()
 
     def go_on(self, name: str, everywhere: bool = False) -> None:
-        """They go on with one assignment, or with all."""
+        """They go on with one assignment, or with all.
+
+        What has ended cannot move, so its status is sent again (§3.3 rule 3).
+        """
         keys = [*self.box.workspace.assignments]
         if everywhere or self.world.share(f"{name} everywhere") < 0.1:
-            what = f"{self.box.step()} assignments"
+            moved = self.box.step()
+            what = f"{moved} assignments"
         elif keys:
-            key = self.world.choose(f"{name} which", keys)
-            what = f"assignment {key}" if self.box.advance(key) else "nothing"
+            keys = [self.world.choose(f"{name} which", keys)]
+            moved = self.box.advance(keys[0])
+            what = f"assignment {keys[0]}"
         else:
             return
-        self.world.tell(f"{name}: the platform moves {what}")
+        if moved:
+            self.world.tell(f"{name}: the platform moves {what}")
+        else:
+            for key in keys:
+                self.box.nudge(key)
+            self.world.tell(f"{name}: the platform sends {len(keys)} statuses again")
         self.call_back()
 
     def appoint(self, key: str, hour: int) -> None:

@@ -63,6 +63,13 @@ class Clock:
         there = self.judge.record.there
         return lambda: all(there(one).get(BOTH) == value for one, value in wanted.items())
 
+    def send_events(self, name: str) -> None:
+        """Let the platform send an event of each open order, or of all if none is open."""
+        before = len(self.judge.events)
+        self.platform.go_on(f"bound {name}", everywhere=True)
+        if len(self.judge.events) == before:
+            self.wrong(f"no event of {name} is sent, so nothing is tried")
+
     def there(self) -> list[dict[str, Any]]:
         """Return all properties of the platform."""
         return [*self.platform.box.workspace.properties.values()]

@@ -92,7 +92,7 @@ def _news(on: Clock, name: str) -> None:
     on.people.place(f"bound {name}", REFERENCES[0])
     on.within(SOON, "an order is there", lambda: len(there) > before)
     for number in range(STEPS):
-        on.platform.go_on(f"bound {name} {number}", everywhere=True)
+        on.send_events(f"{name} {number}")
         on.world.run(on.world.now + 3.5)
     on.within(120.0, "the order is delivered", on.is_settled, LOOK_AT_ALL)
 

@@ -33,7 +33,7 @@ def receiver_down(on: Clock) -> None:
 def hanging_receiver(on: Clock) -> None:
     """Nobody waits for it, and it gets all once it answers and a person sends them again."""
     on.receiver.seconds = inf
-    on.platform.go_on("bound receiver", everywhere=True)
+    on.send_events("receiver")
     on.within(AT_ONCE, "edits are there, and the receiver hangs", on.edit_all())
     on.world.run(on.world.now + 4)
     on.within(AT_ONCE, "events are applied, and the receiver hangs", on.events_are_applied)

@@ -12,7 +12,7 @@ STORED = 180.0  # seconds for files, each of which may have failed a few times
 
 
 def events(on: Clock) -> None:
-    on.platform.go_on("bound events", everywhere=True)
+    on.send_events("events")
     on.world.run(on.world.now + 4)  # until the last event has come
     on.within(AT_ONCE, "events are applied", on.events_are_applied)
 
@@ -47,7 +47,7 @@ def files(on: Clock) -> None:
     """The files of orders that end are stored, although some are cut off and workers die."""
     on.world.temper = replace(CALM, answer_lost=0.2)
     for number in range(STEPS):
-        on.platform.go_on(f"bound files {number}", everywhere=True)
+        on.send_events(f"files {number}")
         on.world.run(on.world.now + 2)
         if on.world.share(f"bound files {number} killed") < 2 / STEPS:
             on.kill_workers()
