@@ -10,11 +10,15 @@ ADDRESS = f"https://{HOST}/feed.csv"
 
 
 class Feeds:
-    """It has one file, whose newer versions name the same properties, and more."""
+    """It has one file, whose newer versions name the same properties, and more.
+
+    Attributes:
+        is_down: whether it answers each request with an error.
+    """
 
     def __init__(self, world: Scheduler, judge: Judge) -> None:
         self.world, self.judge = world, judge
-        self.versions = 0
+        self.versions, self.is_down = 0, False
         self.lines: list[str] = []
 
     def publish(self, name: str) -> None:
@@ -37,4 +41,5 @@ class Feeds:
             body = "\n".join(lines).encode()
             return "200 OK", [("ETag", tag), ("Content-Length", str(len(body)))], body
 
-        return Delivery(f"the feed for {thread.name}", 0.05, serve, refusing(self.world))
+        refuse, what = refusing(self.world), f"the feed for {thread.name}"
+        return Delivery(what, 0.05, serve, refuse, is_refused=self.is_down)

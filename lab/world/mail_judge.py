@@ -33,6 +33,7 @@ class MailJudge:
         last: by reader, the last mail of news that was taken.
         others: all mails that are not about news, which are of alarms and appointments.
         wanted: by reader, since when they want mail for certain; None while they do not.
+        is_worker_away: whether no worker is alive for minutes, or was until now.
     """
 
     def __init__(self, record: Record) -> None:
@@ -41,6 +42,7 @@ class MailJudge:
         self.last: dict[str, EmailMessage] = {}
         self.others: list[EmailMessage] = []
         self.wanted: dict[str, datetime | None] = {}
+        self.is_worker_away = False
 
     @property
     def now(self) -> datetime:
@@ -68,7 +70,7 @@ class MailJudge:
         """Take note of a mail, and of the news in it."""
         kind, reader = "", str(mail["To"])
         self.record.world.tell(f"{reader} gets: {mail['Subject']}")
-        if "No worker" in mail["Subject"]:
+        if "No worker" in mail["Subject"] and not self.is_worker_away:
             self.record.wrong.append(f"{reader} gets {mail['Subject']!r}, and workers are alive")
         if OTHER.match(mail["Subject"]):
             self.others.append(mail)

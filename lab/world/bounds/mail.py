@@ -1,49 +1,15 @@
 """What mail to people needs."""
 
 from lab.soak.judge import SETTLES
+from lab.world.bounds.alarms import are_few, mails
 from lab.world.bounds.clock import LOOK_AT_ALL, SOON, STEPS, Clock
 from lab.world.bounds.pushes import REPEATED
 from lab.world.mail import NIGHT, READERS
 from lab.world.people import REFERENCES
-from lab.world.platform import Manner
 
-ALARM, OVER = (f"{head}: A workspace is paused" for head in ("Alarm", "Over"))
 REMINDER = "Reminder of"
-PAUSED = 45.0  # seconds until the platform is paused, and beat has seen it
-AWAY = 600.0  # seconds of a pause until operators get a mail
-NOTICED = 45.0  # seconds: beat looks every half minute
 REMINDERS = 900.0  # seconds from one look at the appointments to the next
 OLD_NEWS = SETTLES.total_seconds()  # until news may be mailed (I33)
-
-
-def alarms(on: Clock) -> None:
-    """Operators get a mail once the platform is away for ten minutes, and one when it is back.
-
-    A worker that dies after the first one sends the same mail once more, and no other one.
-    """
-    on.judge.mails.others.clear()
-    on.platform.manner = Manner(is_down=True)
-    are_there = on.edit_all()
-    on.world.run(on.world.now + PAUSED)
-    on.mail.is_mute = dies = on.world.share("bound alarms dies") < 0.5
-    on.world.sleep(AWAY)
-    on.within(NOTICED, "an operator knows of the pause", lambda: _mails(on, ALARM) != [])
-    if dies:
-        on.kill_workers()
-        on.start_workers()
-        on.mail.is_mute = False
-        on.world.sleep(REPEATED)
-    on.within(NOTICED, "all operators know of it", lambda: _is_told(on, ALARM))
-    on.platform.manner = Manner()
-    on.within(75.0, "edits are there once the platform is back", are_there)
-    on.within(NOTICED, "they know that it is over", lambda: _is_told(on, OVER))
-    on.world.run(on.world.now + NOTICED)
-    _are_few(on, ALARM, len(READERS), again=dies)
-    _are_few(on, OVER, len(READERS))
-
-
-def _is_told(on: Clock, head: str) -> bool:
-    return len(set(_mails(on, head))) == len(READERS)
 
 
 def reminders(on: Clock) -> None:
@@ -59,9 +25,7 @@ def reminders(on: Clock) -> None:
         on.mail.is_mute = dies
         on.world.run(on.world.now + SOON)
         on.world.sleep(REMINDERS)
-        on.within(
-            SOON, f"a reminder of {hour} o'clock went out", lambda: bool(_mails(on, REMINDER))
-        )
+        on.within(SOON, f"a reminder of {hour} o'clock went out", lambda: bool(mails(on, REMINDER)))
         if dies:
             on.kill_workers()
             on.start_workers()
@@ -69,20 +33,7 @@ def reminders(on: Clock) -> None:
         for _ in range(3):
             on.world.sleep(REMINDERS)
             on.world.run(on.world.now + SOON)
-        _are_few(on, REMINDER, 1, again=dies)
-
-
-def _are_few(on: Clock, head: str, count: int, *, again: bool = False) -> None:
-    """There are so many mails, and one more with the id of another if a worker died after it."""
-    mails = _mails(on, head)
-    if len(set(mails)) != count or len(mails) > count + again:
-        on.wrong(f"{len(mails)} mails, {len(set(mails))} different ones, with {head!r}")
-
-
-def _mails(on: Clock, head: str) -> list[str]:
-    """Return the ids of the mails whose subject begins so."""
-    mails = (one for one in on.judge.mails.others if one["Subject"].startswith(head))
-    return [str(one["Message-ID"]) for one in mails]
+        are_few(on, REMINDER, 1, again=dies)
 
 
 def _news(on: Clock, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lab.world.bounds import feeds, links, mail, messages, orders, pages, pushes, rules
+from lab.world.bounds import alarms, feeds, links, mail, messages, orders, pages, pushes, rules
 from lab.world.bounds.clock import LOOK_AT_ALL, Clock
 from lab.world.platform import Manner
 from lab.world.scheduler import CALM
@@ -31,7 +31,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     feeds.files_in_turn,
     pushes.hanging_neighbour,
     messages.chat,
-    mail.alarms,
+    alarms.paused,
     mail.reminders,
     pushes.unclear_creation,
     pages.meetings,
@@ -42,6 +42,9 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     rules.a_rule_refuses,
     rules.tokens,
     pushes.silent_beat,
+    alarms.no_worker,
+    alarms.failing_receiver,
+    alarms.missing_feed,
 )
 
 
