@@ -3,6 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from tests.browser.test_admin import every_page, stock  # noqa: F401 - a fixture
 
@@ -37,7 +38,7 @@ def test_the_first_tab_of_each_page_leads_past_the_sidebar(visit, stock):  # noq
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "content"
+    expect(page.locator("#content")).to_be_focused()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#content') !== null")
 

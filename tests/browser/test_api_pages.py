@@ -26,9 +26,11 @@ def test_a_token_is_made_shown_once_used_and_revoked(visit, stock):  # noqa: F81
     headers = {"Authorization": f"Bearer {token}"}
     assert requests.get(where, headers=headers, timeout=30).status_code == 200
     assert requests.put(f"{where}/A", headers=headers, json={}, timeout=30).status_code == 403
-    page.get_by_role("link", name="I have saved it").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="I have saved it").click()
     assert token not in page.content()
-    page.get_by_role("link", name="The agency's CRM").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="The agency's CRM").click()
     assert token not in page.content()
     page.get_by_role("button", name="Revoke").click()
     page.get_by_text("Their programs are refused from now on.").wait_for()
