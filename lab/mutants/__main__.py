@@ -1,10 +1,12 @@
 """Plant each bug of the table in a copy of the tree, and see the tests fail.
 
 python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
-                      [--sample N [--choice N]] [--world SEEDS [--within FOLDER] [--claimed]]
+                      [--sample N [--choice N]]
+                      [--world SEEDS [--within FOLDER] [--bounds NAMES] [--claimed]]
 
 `--sample 40` plants forty of them, others in each run; `--choice` repeats one. With `--world`, no
-test runs but so many seeds of `lab.world`, and how many bugs these see is told by folder.
+test runs but so many seeds of `lab.world`, or some of its bounds, and how many bugs these see is
+told by folder. With `--claimed` a bug that one bound sees is tried with this bound alone.
 0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage. With --world
 only a bug that it claims to see has to be seen.
 """
@@ -52,9 +54,13 @@ class Run:
 
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
-    chosen = [mutant for mutant in MUTANTS if options.only.lower() in mutant.name.lower()]
-    if options.world:
-        return _world(chosen, options)
+    chosen = [
+        mutant
+        for mutant in MUTANTS
+        if options.only.lower() in mutant.name.lower()
+        and mutant.within.startswith(options.within)
+        and (mutant.name in CLAIMED or not options.claimed)
+    ]
     databases = [options.database] if options.database else [SQLITE, POSTGRESQL]
     if POSTGRESQL in databases and not is_there():
         databases.remove(POSTGRESQL)
@@ -64,6 +70,8 @@ def main(arguments: list[str]) -> int:
     if options.sample and options.sample < len(chosen):
         print(f"{options.sample} of {len(chosen)}, by --choice {options.choice}", flush=True)
         chosen = random.Random(options.choice).sample(chosen, options.sample)
+    if options.world:
+        return _world(chosen, options)
     with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
         work = list(_work(chosen, databases))
         blind = list(pool.map(lambda one: _judge(*one, trees, options.seed), work))
@@ -89,11 +97,8 @@ def _trees() -> Iterator["SimpleQueue[Path]"]:
 
 def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
     """Let the world play with each bug, and tell how many it sees; 1 if it claims one it misses."""
-    chosen = [mutant for mutant in chosen if mutant.within.startswith(options.within)]
-    if options.claimed:
-        chosen = [mutant for mutant in chosen if mutant.name in CLAIMED]
     with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
-        seen = list(pool.map(lambda one: _in_the_world(one, options.world, trees), chosen))
+        seen = list(pool.map(lambda one: _in_the_world(one, options, trees), chosen))
     counts: dict[str, list[bool]] = {}
     for mutant, is_seen in zip(chosen, seen, strict=True):
         counts.setdefault("/".join(Path(mutant.within).parts[:2]), []).append(is_seen)
@@ -107,8 +112,10 @@ def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
     return 1 if missed else 0
 
 
-def _in_the_world(mutant: Mutant, seeds: int, trees: "SimpleQueue[Path]") -> bool:
-    words = ["-m", "lab.world", "--seeds", str(seeds), "--at-once", "1"]
+def _in_the_world(mutant: Mutant, options: argparse.Namespace, trees: "SimpleQueue[Path]") -> bool:
+    words = ["-m", "lab.world", "--seeds", str(options.world), "--at-once", "1"]
+    if bounds := options.bounds or (options.claimed and CLAIMED[mutant.name]):
+        words += ["--bounds", bounds]
     command = [sys.executable, *words, "--shorten", "0", "--to-the-first"]
     tree = trees.get()
     try:
@@ -120,7 +127,8 @@ def _in_the_world(mutant: Mutant, seeds: int, trees: "SimpleQueue[Path]") -> boo
     wrong = re.search(r"WRONG: (.*)", run.output)
     is_seen = run.code == 1 and wrong is not None and not BROKEN.search(run.output)
     word = "seen" if is_seen else "NOT" if run.code == 0 else "BROKEN"
-    by = f"after {len(played)} seeds: {wrong[1][:100]}" if wrong else ""
+    bound = ["faults", *re.findall(r"bound: (\w+)", run.output)][-1]
+    by = f"after {len(played)} seeds, by {bound}: {wrong[1][:100]}" if wrong else ""
     print(f"{word:6} {run.seconds:4.0f} s  {mutant.name}: {by}", flush=True)
     return is_seen
 
@@ -220,7 +228,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=0, help="how many of them, by chance")
     parser.add_argument("--choice", type=int, help="which of them; without it, by chance")
     parser.add_argument("--world", type=int, default=0, metavar="SEEDS", help="let it play")
-    parser.add_argument("--within", default="", help="with --world: only bugs of this folder")
+    parser.add_argument("--within", default="", help="only bugs of this folder")
+    parser.add_argument("--bounds", default="", help="with --world: only these of its bounds")
     parser.add_argument("--claimed", action="store_true", help="only those that it claims to see")
     parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
     options = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 """Play seeds of the world.
 
 python -m lab.world [--seeds N | --minutes M] [--first SEED] [--at-once N] [--story] [--json]
-                    [--shorten N] [--to-the-first]                              (make world)
+                    [--shorten N] [--to-the-first] [--bounds NAMES]             (make world)
 
 A seed that breaks a promise is played again with ever fewer decisions, and the shortest story that
 was found is printed. 0 when every promise held, 1 when one was broken, 2 for wrong usage.
@@ -53,7 +53,15 @@ def main(arguments: list[str]) -> int:
         folder = Path(made)
         os.environ["DATA_DIR"] = str(folder / "data")
         process.prepare()
+        from lab.world.bounds.table import NAMES
         from lab.world.template import make_template
+
+        if options.bounds == ["all"]:
+            options.bounds = NAMES
+        for name in options.bounds:
+            if name not in NAMES:
+                print(f"{name} is not a bound; there are {', '.join(NAMES)}", file=sys.stderr)
+                return 2
 
         template = make_template(folder)
         gc.collect()
@@ -91,7 +99,7 @@ def _play(seeds: Any, template: Any, folder: Path, options: argparse.Namespace) 
 
     def play(seed: int, off: frozenset[str] = frozenset()) -> Any:
         with tempfile.TemporaryDirectory(dir=folder) as place:
-            return Scene(template, seed, Path(place), off).play()
+            return Scene(template, seed, Path(place), off, options.bounds).play()
 
     def judged(seed: int) -> bool:
         began = runtime.real.monotonic()
@@ -135,6 +143,13 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--to-the-first", action="store_true", help="end at the first wrong one")
     parser.add_argument(
         "--shorten", type=int, default=SHORTENS, metavar="N", help="plays for it; 0: leave it long"
+    )
+    parser.add_argument(
+        "--bounds",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="NAMES",
+        help="try these alone, with a comma between, or all; without faults before them",
     )
     return parser.parse_args(arguments)
 

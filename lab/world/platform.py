@@ -37,11 +37,13 @@ class Manner:
         seconds: of each answer, by its call; infinite for a call that is never answered.
         is_down: whether each call is answered with 503.
         takes_twins: whether it creates a property that it has (A45), as in half of the seeds.
+        spoils: whether a call has its effect and is then answered with 503.
     """
 
     seconds: Callable[[Call], float] | None = None
     is_down: bool = False
     takes_twins: bool = False
+    spoils: Callable[[Call], bool] = lambda _: False
 
 
 class Platform:
@@ -188,7 +190,7 @@ class Platform:
             answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
             self.judge.served(call, before, int(answer[0][:3]))
-            return answer
+            return ("503 No", [], b"") if self.manner.spoils(call) else answer
 
         return Delivery(
             what=f"{method} {environ['PATH_INFO']} of {thread.name}",

@@ -4,7 +4,7 @@ import json
 import logging
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -57,6 +57,7 @@ SETTLES = 900.0  # seconds after that in which all must be settled
 REST = 400.0  # seconds until no property is due
 LATE_EFFECT = 130.0  # seconds in which each call that left has its effect, or never
 ASLEEP = 0.5  # of the seeds, whose machine is asleep before anything befalls anybody
+RESTORED = 5  # seeds one after the other, of which one restores a backup
 NIGHTS = 3  # until people have got all mails
 RETRIES = 10  # quarters of an hour until the chat has been tried again
 LOOK = 10.0  # seconds from one look to the next whether all is settled
@@ -78,12 +79,18 @@ class Scene:
 
     Args:
         off: decisions that are not taken; see `Scheduler`.
+        alone: bounds that are tried instead of those of the seed, without faults before them.
     """
 
     def __init__(
-        self, template: Template, seed: int, folder: Path, off: frozenset[str] = frozenset()
+        self,
+        template: Template,
+        seed: int,
+        folder: Path,
+        off: frozenset[str] = frozenset(),
+        alone: Sequence[str] = (),
     ) -> None:
-        self.template = template
+        self.template, self.alone = template, alone
         runtime.outside.seed(f"{seed} outside")
         self.database = folder / "db.sqlite3"
         shutil.copy(template.database, self.database)
@@ -140,7 +147,10 @@ class Scene:
         """Let all happen, then let it settle, and judge."""
         try:
             self._begin()
-            self.world.run(self.world.now + TROUBLE)
+            if self.alone:
+                self._make_the_others(self.world.now, 0.0)
+            else:
+                self._trouble()
             self._calm_down()
             began = self.world.now
             self.world.run(began + 1)
@@ -155,12 +165,12 @@ class Scene:
             self.judge.in_the_end(settled=self._is_settled(look=True))
             self.judge.figures["settled after"] = self.world.now - began
             if not self.judge.record.wrong:
-                bounds.ask(Clock(self.parts, self.people))
+                bounds.ask(Clock(self.parts, self.people), self.alone)
             self._until_mailed()
             self._until_told()
             self.judge.feeds.came_once(feeds.ADDRESS, 1 + self.parts.feeds.versions)
             self.judge.feeds.came_in_turn(deliveries.ADDRESS)
-            if self.world.seed % bounds.EVERY == 0 and not self.judge.record.wrong:
+            if self.world.seed % RESTORED == 0 and not self.judge.record.wrong:
                 restore(self.parts, self.people)
             self._audit()
         except Ended as error:
@@ -195,16 +205,24 @@ class Scene:
         if world.share("asleep") < ASLEEP:
             self._move_early_orders()
             self.world.sleep(NIGHT)
+
+    def _trouble(self) -> None:
+        world = self.world
         began, end = world.now + 1, world.now + TROUBLE - 16
         world.temper = self._temper()
-        for reference in REFERENCES[len(EARLY) :]:
-            moment = began + 40 * world.share(f"{reference} made")
-            world.at(moment, partial(self.people.create, reference))
+        self._make_the_others(began, 40.0)
         for number in range(self.people.fewest + int(80 * world.share("acts"))):
             self.people.plan(f"act {number}", began, end)
         if world.happens("the broker is away", 0.2):
             begins = began + 60 * world.share("broker begins")
             world.at(begins, lambda: self._broker_away(2 + 20 * world.share("broker seconds")))
+        world.run(world.now + TROUBLE)
+
+    def _make_the_others(self, began: float, seconds: float) -> None:
+        """Make the properties that are not there from the start, each at a moment of its own."""
+        for reference in REFERENCES[len(EARLY) :]:
+            moment = began + seconds * self.world.share(f"{reference} made")
+            self.world.at(moment, partial(self.people.create, reference))
 
     def _temper(self) -> Temper:
         """Return how bad this world is: in each way not at all, a little, or much."""

@@ -8,6 +8,7 @@ import pytest
 
 from lab.mutants.places import Lost, find
 from lab.mutants.table import CLAIMED, MUTANTS, TEXT
+from lab.world.bounds.table import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUFF = Path(sys.executable).with_name("ruff")
@@ -69,4 +70,8 @@ def test_a_text_is_found_as_it_stands(module):
 
 
 def test_the_world_claims_only_bugs_of_the_table():
-    assert {mutant.name for mutant in MUTANTS} >= CLAIMED
+    assert {mutant.name for mutant in MUTANTS} >= CLAIMED.keys()
+
+
+def test_a_claim_names_a_bound_that_there_is_or_none():
+    assert {*NAMES, ""} >= {*CLAIMED.values()}

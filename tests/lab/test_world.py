@@ -35,7 +35,7 @@ def played(*words: str, tree: Path = ROOT) -> tuple[int, str]:
         timeout=300,
         check=False,
     )
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout or done.stderr
 
 
 @pytest.mark.rule("I1", "I2", "I4", "I6", "I8", "I9", "I11", "I12", "I15", "I25", "I34", "I37")
@@ -53,6 +53,23 @@ def test_each_seed_keeps_every_promise_and_plays_again_to_the_last_byte():
     assert sum(" is lost" in text for one in verdicts for _, text in one["story"]) > 0
     code, again = played(*words)
     assert (code, sorted(again.splitlines())) == (0, sorted(first.splitlines()))
+
+
+@pytest.mark.processes
+def test_one_bound_can_be_tried_alone_and_without_faults():
+    code, told = played("--bounds", "edits,events", "--seeds", "1", "--json")
+    assert code == 0
+    story = [text for _, text in json.loads(told)["story"]]
+    assert [text for text in story if text.startswith("bound: ")] == [
+        "bound: edits",
+        "bound: events",
+    ]
+    assert [text for text in story if " is killed " in text or " is lost" in text] == []
+
+
+def test_a_bound_that_there_is_not_is_told_beside_those_that_there_are():
+    code, told = played("--bounds", "edits,edit", "--seeds", "1")
+    assert (code, told.partition(",")[0]) == (2, "edit is not a bound; there are edits")
 
 
 def test_what_is_kept_of_the_time_before_a_seed_does_not_depend_on_the_machine():

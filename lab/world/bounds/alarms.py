@@ -16,7 +16,7 @@ RECEIVER = "A receiver takes no messages"
 SOURCE = "A feed stays away"
 
 
-def paused(on: Clock) -> None:
+def paused_platform(on: Clock) -> None:
     """A worker that dies after the first mail sends the same mail once more, and no other one."""
     on.judge.mails.others.clear()
     on.platform.manner = Manner(is_down=True)

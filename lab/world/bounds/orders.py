@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, STEPS, Clock
+from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, SOON, STEPS, Clock
 from lab.world.call_judge import Call
 from lab.world.people import REFERENCES
 from lab.world.platform import Manner
@@ -31,6 +31,19 @@ def sender_of_an_order_dies(on: Clock) -> None:
     on.start_workers()
     on.platform.manner = Manner()
     on.within(300.0, "the order of a dead worker is settled", on.is_settled, LOOK_AT_ALL)
+    on.judge.orders.are_there_once()
+
+
+def spoiled_order(on: Clock) -> None:
+    """An order that a platform answers with 503 may be there, so it is not sent again (I9)."""
+    on.platform.manner = Manner(spoils=lambda call: call.path.endswith("/orders"))
+    orders = on.platform.box.workspace.orders
+    before = len(orders)
+    on.people.place("bound spoiled", REFERENCES[0])
+    on.within(SOON, "an order is there whose answer is an error", lambda: len(orders) > before)
+    on.world.run(on.world.now + 20)
+    on.platform.manner = Manner()
+    on.within(300.0, "a person settles the order", on.is_settled, LOOK_AT_ALL)
     on.judge.orders.are_there_once()
 
 

@@ -1,13 +1,13 @@
 """All bounds, and which of them a seed tries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from lab.world.bounds import alarms, feeds, links, mail, messages, orders, pages, pushes, rules
 from lab.world.bounds.clock import LOOK_AT_ALL, Clock
 from lab.world.platform import Manner
 from lab.world.scheduler import CALM
 
-EVERY = 5  # seeds one after the other, of which one tries each of them
+EVERY = 10  # seeds one after the other, of which one tries each of them
 BOUNDS: tuple[Callable[[Clock], None], ...] = (
     pushes.edits,
     orders.events,
@@ -31,7 +31,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     feeds.files_in_turn,
     pushes.hanging_neighbour,
     messages.chat,
-    alarms.paused,
+    alarms.paused_platform,
     mail.reminders,
     pushes.unclear_creation,
     pages.meetings,
@@ -45,25 +45,22 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     alarms.no_worker,
     alarms.failing_receiver,
     alarms.missing_feed,
+    orders.spoiled_order,
 )
+NAMES = tuple(one.__name__ for one in BOUNDS)
 
 
-def ask(on: Clock) -> None:
-    """Try some of them, by the seed."""
+def ask(on: Clock, alone: Collection[str] = ()) -> None:
+    """Try those of the seed, or these alone."""
     for number, one in enumerate(BOUNDS):
-        if _tries(on.world.seed, number) and not on.judge.record.wrong:
-            on.world.tell(f"bound: {one.__name__}")
+        is_tried = NAMES[number] in alone if alone else (on.world.seed + number) % EVERY == 0
+        if is_tried and not on.judge.record.wrong:
+            on.world.tell(f"bound: {NAMES[number]}")
             on.world.doubled.clear()
             one(on)
             for message in on.world.doubled:
                 on.wrong(f"{message} was sent while the same one waited")
             on.platform.manner = Manner()
             on.world.temper = CALM
-            what = f"all is settled after {one.__name__}"
+            what = f"all is settled after {NAMES[number]}"
             on.within(120.0, what, on.is_settled, LOOK_AT_ALL)
-
-
-def _tries(seed: int, number: int) -> bool:
-    """Return whether a seed tries this bound; those that it tries are others in each five."""
-    five, rank = divmod(seed, EVERY)
-    return (rank + number + number // EVERY * five) % EVERY == 0
