@@ -16,7 +16,7 @@ from properties.match_keys import Criterion, reference_key
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.match_columns import COLUMNS
-from properties.models.property import UNFED, WaitReason
+from properties.models.property import UNFED, UNREAD, WaitReason
 
 _NAMING = (Change.CREATION, REFERENCE)  # fields of a change that gives a property its reference
 # Strongest first: the first criterion that names a double is the reason that people read.
@@ -72,6 +72,16 @@ def double_of(row: Property) -> Property | None:
             for double in found:
                 return double
     return None
+
+
+def may_be_unread(row: Property) -> bool:
+    """Return whether a property of the platform is still to be read that may be this one.
+
+    It can be any row that a pull has found but not read, since a list has few fields.
+    """
+    if row.none_there or not any(getattr(row, column) for column in COLUMNS.values()):
+        return False
+    return Property.objects.filter(UNREAD, workspace=row.workspace_id).exists()
 
 
 def doubles(workspace_id: int) -> QuerySet[Property]:

@@ -36,6 +36,7 @@ CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still arrive (I8)
 LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still arrive (I2)
 MARGIN = 1.25 * DEADLINE  # time of the lease that a call that changes something needs (I13)
 PARENT_WAIT = timedelta(seconds=5)
+READ_WAIT = timedelta(seconds=5)  # after which it comes behind the reads that are due now
 MATCH_WAIT = timedelta(hours=1)  # a person who decides makes the row due at once
 IN_SYNC = sentence("in sync")
 

@@ -27,7 +27,7 @@ from crm_sync.sentence import sentence
 from crm_sync.work.leases import Claim
 from properties import merge
 from properties.domain import field_history, owners
-from properties.domain.candidates import double_of
+from properties.domain.candidates import double_of, may_be_unread
 from properties.domain.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
@@ -42,6 +42,7 @@ from properties.push.plan import (
     MARGIN,
     MATCH_WAIT,
     PARENT_WAIT,
+    READ_WAIT,
     CallState,
     EarlierCalls,
     Plan,
@@ -156,10 +157,8 @@ class _Push:
 
         If the platform may have it under another reference, a person matches it first (I36).
         """
-        if until := plan.unclear_until(self.row, now=self.clock()):
-            return self.holder.end(plan.waits(until, WaitReason.CREATION))
-        if self.row.create_sent_at is None and double_of(self.row):
-            return self.holder.end(plan.waits(self.clock() + MATCH_WAIT, WaitReason.MATCH))
+        if waits := self._waits_before_creation():
+            return self.holder.end(waits)
         if self._must_stop(MARGIN):
             return self._put_back()
         patch = smallest_patch(self.row, self.ownership, inflight=self.earlier.pending)
@@ -180,6 +179,17 @@ class _Push:
             )
         self._settle(client, "POST", answer, patch)
         return PushOutcome.CREATED
+
+    def _waits_before_creation(self) -> Plan | None:
+        """Return a plan if an earlier creation (I8), a read or a person (I36) comes first."""
+        row, now = self.row, self.clock()
+        if until := plan.unclear_until(row, now=now):
+            return plan.waits(until, WaitReason.CREATION)
+        if row.create_sent_at is not None:
+            return None
+        if may_be_unread(row):  # asked first: what is read from now on, the next question finds
+            return plan.waits(now + READ_WAIT, WaitReason.UNREAD)
+        return plan.waits(now + MATCH_WAIT, WaitReason.MATCH) if double_of(row) else None
 
     def _send(self, call: Callable[[Document], Answer], patch: Patch) -> Answer:
         self.call = CallState.OUT

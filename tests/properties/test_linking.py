@@ -2,6 +2,7 @@
 
 import random
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -137,18 +138,48 @@ def test_a_property_that_the_platform_had_before_the_import_was_read_is_seen_lat
     assert row.wait_reason == WaitReason.MATCH
 
 
+@pytest.mark.rule("I36")
+def test_nothing_is_created_while_a_property_that_may_be_it_is_listed_and_not_read(
+    box, workspace, there, drain_all
+):
+    put(box, 1, **home())
+    list(pull(workspace))
+    theirs = Property.objects.get()
+    row = create(workspace, "CRM-1", leaves(home()), origin="ADMIN", now=now())
+    Property.objects.filter(pk=theirs.pk).update(due_at=now() + timedelta(minutes=1))
+    assert drain_all() == {"properties": {"waiting": 1}}
+    row.refresh_from_db()
+    assert (row.wait_reason, row.state_at(now())) == (WaitReason.UNREAD, SyncState.NEVER_PUSHED)
+    due_now(Property.objects.filter(pk=theirs.pk))
+    drain_all()
+    due_now(Property.objects.filter(pk=row.pk))  # as after some seconds
+    drain_all()
+    row.refresh_from_db()
+    assert (posts(box), row.wait_reason) == ([], WaitReason.MATCH)
+
+
+def test_a_property_of_the_platform_that_cannot_be_read_keeps_none_of_ours_waiting(
+    box, workspace, here, there
+):
+    put(box, 1, **home())
+    list(pull(workspace))
+    Property.objects.update(attempts=1, due_at=now() + timedelta(hours=1))
+    assert here("CRM-1", **home(5)).platform_id is not None
+
+
 def test_the_question_before_a_creation_reads_an_index_and_no_other_row(box, here, there):
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL reads a small table as a whole")
     row = here("CRM-1", **home(), is24Id="7", swissReferences={"egid": "1"})
     with CaptureQueriesContext(connection) as captured:
         assert candidates.double_of(row) is None
-    assert len(captured) == 3
+        assert not candidates.may_be_unread(row)
+    assert len(captured) == 4
     for query in list(captured):
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
             plan = cursor.fetchall()[0][-1]
-        assert re.search(r"INDEX property_(is24|unit|address)_key ", plan), plan
+        assert re.search(r"INDEX property_((is24|unit|address)_key|unread) ", plan), plan
 
 
 def test_an_order_for_it_says_what_it_waits_for(box, here, there):
