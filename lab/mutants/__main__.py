@@ -2,11 +2,11 @@
 
 python -m lab.mutants [--database SQLite|PostgreSQL] [--only WORDS] [--seed N]
                       [--sample N [--choice N]]
-                      [--world SEEDS [--within FOLDER] [--bounds NAMES] [--claimed]]
+                      [--world SEEDS [--within FOLDER] [--bounds NAMES] [--claimed all|bounds]]
 
 `--sample 40` plants forty of them, others in each run; `--choice` repeats one. With `--world`, no
 test runs but so many seeds of `lab.world`, or some of its bounds, and how many bugs these see is
-told by folder. With `--claimed` a bug that one bound sees is tried with this bound alone.
+told by folder. With `--claimed all` a bug that one bound sees is tried with this bound alone.
 0 when every bug is seen, 1 when one survives or nothing is proved, 2 for wrong usage. With --world
 only a bug that it claims to see has to be seen.
 """
@@ -60,6 +60,7 @@ def main(arguments: list[str]) -> int:
         if options.only.lower() in mutant.name.lower()
         and mutant.within.startswith(options.within)
         and (mutant.name in CLAIMED or not options.claimed)
+        and (CLAIMED.get(mutant.name) or options.claimed != "bounds")
     ]
     databases = [options.database] if options.database else [SQLITE, POSTGRESQL]
     if POSTGRESQL in databases and not is_there():
@@ -230,7 +231,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--world", type=int, default=0, metavar="SEEDS", help="let it play")
     parser.add_argument("--within", default="", help="only bugs of this folder")
     parser.add_argument("--bounds", default="", help="with --world: only these of its bounds")
-    parser.add_argument("--claimed", action="store_true", help="only those that it claims to see")
+    parser.add_argument(
+        "--claimed", choices=["all", "bounds"], help="only what it claims to see, or by one bound"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of hypothesis")
     options = parser.parse_args(arguments)
     if options.choice is None:

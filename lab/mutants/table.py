@@ -2013,7 +2013,6 @@ CLAIMED = {
     "a feed that is the same as the last one is imported again": "",
     "a file that was only written again is imported again": "files_in_turn",
     "a restored backup overwrites what is newer on the platform (I4)": "",
-    "the next file is fetched while the last one is imported": "files_in_turn",
     "a mail does not say that it is on its way (I33)": "sender_of_a_mail_dies",
     "what a mail server refused counts as told (I33)": "",
     "who switches mails off and on gets two in a quarter of an hour (I33)": "sender_of_a_mail_dies",
