@@ -52,15 +52,15 @@ NAMES = tuple(one.__name__ for one in BOUNDS)
 
 def ask(on: Clock, alone: Collection[str] = ()) -> None:
     """Try those of the seed, or these alone."""
-    for number, one in enumerate(BOUNDS):
-        is_tried = NAMES[number] in alone if alone else (on.world.seed + number) % EVERY == 0
+    for number, (name, one) in enumerate(zip(NAMES, BOUNDS, strict=True)):
+        is_tried = name in alone if alone else (on.world.seed + number) % EVERY == 0
         if is_tried and not on.judge.record.wrong:
-            on.world.tell(f"bound: {NAMES[number]}")
+            on.world.tell(f"bound: {name}")
             on.world.doubled.clear()
             one(on)
             for message in on.world.doubled:
                 on.wrong(f"{message} was sent while the same one waited")
             on.platform.manner = Manner()
             on.world.temper = CALM
-            what = f"all is settled after {NAMES[number]}"
+            what = f"all is settled after {name}"
             on.within(120.0, what, on.is_settled, LOOK_AT_ALL)
