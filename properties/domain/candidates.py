@@ -16,7 +16,7 @@ from properties.match_keys import Criterion, reference_key
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.match_columns import COLUMNS
-from properties.models.property import UNFED, UNREAD, WaitReason
+from properties.models.property import TO_READ, UNFED, WaitReason
 
 _NAMING = (Change.CREATION, REFERENCE)  # fields of a change that gives a property its reference
 # Strongest first: the first criterion that names a double is the reason that people read.
@@ -81,7 +81,7 @@ def may_be_unread(row: Property) -> bool:
     """
     if row.none_there or not any(getattr(row, column) for column in COLUMNS.values()):
         return False
-    return Property.objects.filter(UNREAD, workspace=row.workspace_id).exists()
+    return Property.objects.filter(TO_READ, workspace=row.workspace_id).exists()
 
 
 def doubles(workspace_id: int) -> QuerySet[Property]:

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='property',
             name='wait_reason',
-            field=models.CharField(blank=True, choices=[('PARENT', 'its parent must be created first'), ('CREATION', 'the platform did not answer its creation, and may still create it'), ('VERIFICATION', 'an earlier call may still reach the platform; it is read again after that'), ('PAUSE', 'the workspace is paused'), ('HELD', 'a person has paused sending in this workspace'), ('FAILURE', 'the last attempt failed'), ('MATCH', 'the platform may have it already: match it first'), ('UNREAD', 'a property of the platform is read first, which may be this one')], default='', editable=False, max_length=20),
+            field=models.CharField(blank=True, choices=[('PARENT', 'its parent must be created first'), ('CREATION', 'the platform did not answer its creation, and may still create it'), ('VERIFICATION', 'an earlier call may still reach the platform; it is read again after that'), ('PAUSE', 'the workspace is paused'), ('HELD', 'a person has paused sending in this workspace'), ('FAILURE', 'the last attempt failed'), ('MATCH', 'the platform may have it already: match it first'), ('UNREAD', 'a property of the platform that may be this one is read first')], default='', editable=False, max_length=20),
         ),
         migrations.AddIndex(
             model_name='property',

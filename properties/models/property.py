@@ -68,7 +68,7 @@ class WaitReason(models.TextChoices):
     HELD = "HELD", _("a person has paused sending in this workspace")
     FAILURE = "FAILURE", _("the last attempt failed")
     MATCH = "MATCH", _("the platform may have it already: match it first")
-    UNREAD = "UNREAD", _("a property of the platform is read first, which may be this one")
+    UNREAD = "UNREAD", _("a property of the platform that may be this one is read first")
 
 
 # Each row whose state is not IN_SYNC.
@@ -79,7 +79,7 @@ OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=T
 UNFED = Q(platform_id__isnull=False, fed_by__isnull=True)
 
 # The platform has it, and it is read soon. One that could not be read does not keep others waiting.
-UNREAD = UNFED & Q(read_at__isnull=True, due_at__isnull=False, attempts=0)
+TO_READ = UNFED & Q(read_at__isnull=True, due_at__isnull=False, attempts=0)
 
 # It is not created before a person has matched it, since the platform may have it (I36).
 TO_MATCH = Q(
@@ -303,7 +303,7 @@ class Property(DueModel):
                 condition=Q(fed_by__isnull=False),
             ),
             # What a pull has found and nobody has read: asked before each creation (I36).
-            models.Index(fields=["workspace", "due_at"], name="property_unread", condition=UNREAD),
+            models.Index(fields=["workspace", "due_at"], name="property_unread", condition=TO_READ),
             # Matching: what is only here, and the platform's properties that no feed has. They hold
             # all that a matching reads, so that it reads no wide row.
             models.Index(
