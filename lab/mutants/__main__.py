@@ -25,12 +25,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from queue import SimpleQueue
 
 from lab.mutants.places import find
 from lab.mutants.table import CLAIMED, MUTANTS, POSTGRESQL, SQLITE, Mutant
+from lab.world.cores import keep_to_one
 from tests.postgresql import URL, is_there
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +100,12 @@ def _trees() -> Iterator["SimpleQueue[Path]"]:
 
 def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
     """Let the world play with each bug, and tell how many it sees; 1 if it claims one it misses."""
-    with _trees() as trees, ThreadPoolExecutor(AT_ONCE) as pool:
+    numbers = count()
+
+    def pin() -> None:  # what a thread of the pool starts stays on its core
+        keep_to_one(next(numbers))
+
+    with _trees() as trees, ThreadPoolExecutor(AT_ONCE, initializer=pin) as pool:
         seen = list(pool.map(lambda one: _in_the_world(one, options, trees), chosen))
     counts: dict[str, list[bool]] = {}
     for mutant, is_seen in zip(chosen, seen, strict=True):

@@ -39,7 +39,7 @@ from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-from lab.world import process  # noqa: E402
+from lab.world import cores, process  # noqa: E402
 
 SHARED_MEMORY = Path("/dev/shm")
 SHORTENS = 8  # plays for the shorter story of one seed
@@ -71,6 +71,7 @@ def main(arguments: list[str]) -> int:
         for number in range(options.at_once):
             pid = os.fork()
             if pid == 0:
+                cores.keep_to_one(number)
                 seeds = _Seeds(options, began, number)
                 os._exit(_play(seeds, template, folder, options))
             codes.append(pid)

@@ -3,6 +3,7 @@
 Statements, commits, calls and messages are points at which it loses the processor.
 """
 
+import gc
 import io
 import os
 import re
@@ -196,6 +197,7 @@ def run(kind: str, channel: Pipe, name: str, seed: int, now: float, path: str) -
     """Be a process of this kind until it is killed."""
     os.chdir(Path(path).parent)  # its name is another one in each play, so no story may know it
     runtime.become(runtime.Process(channel, name, seed, now))
+    gc.disable()  # it lives for seconds, and a collection copies what it shares with the others
     from crm_sync.platform import outside, transport
 
     connections.settings["default"]["NAME"] = path

@@ -7,7 +7,7 @@ from lab.world.bounds.clock import LOOK_AT_ALL, Clock
 from lab.world.platform import Manner
 from lab.world.scheduler import CALM
 
-EVERY = 10  # seeds one after the other, of which one tries each of them
+EVERY = 20  # seeds one after the other, of which one tries each of them
 BOUNDS: tuple[Callable[[Clock], None], ...] = (
     pushes.edits,
     orders.events,
