@@ -1356,6 +1356,15 @@ MUTANTS = (
         (SQLITE,),
     ),
     Mutant(
+        "an event moves the order of another workspace that has the same id (S12)",
+        "orders/mirror/unit_of_work.py",
+        "UnitOfWork._lock",
+        "A.filter(workspace_id=self.workspace_id, platform_id__in=B)",
+        "A.filter(platform_id__in=B)",
+        ("tests/orders/test_mirror.py::test_two_workspaces_may_have_the_same_ids",),
+        (SQLITE,),
+    ),
+    Mutant(
         "a file of another workspace is handed out (S12)",
         "orders/admin/file_view.py",
         "file_view",
@@ -2007,6 +2016,7 @@ CLAIMED = {
     "a long push leaves no call to the placing of orders": "slow_calls",
     "the slots of a killed worker stay taken (I12)": "slot_of_the_dead",
     "slots are never renewed": "slow_calls",
+    "an event moves the order of another workspace that has the same id (S12)": "orders_of_two",
     "a token may do what no scope of it allows (S12)": "tokens",
     "a token of one workspace reads the rows of another (S12)": "tokens",
     "a program that may only write reads by its writes (S12)": "tokens",

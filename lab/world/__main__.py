@@ -21,7 +21,7 @@ os.environ |= {
     "CALL_DEADLINE": "20",
     "ORDER_READS_A_MINUTE": "600",
     "MATERIALS_DOWNLOAD": "true",
-    "MATERIALS_INTERNAL_HOSTS": "sandbox.test",
+    "MATERIALS_INTERNAL_HOSTS": "sandbox.test,neighbour.test",
     "LOG_LEVEL": "ERROR",
 }
 os.environ.pop("DATABASE_URL", None)  # the world has a SQLite of its own

@@ -91,13 +91,12 @@ class Judge:
     def __init__(self, record: Record, limit: int) -> None:
         self.record = record
         self.calls = CallJudge(record, limit)
-        self.orders, self.messages = OrderJudge(record), MessageJudge(record)
+        self.orders, self.messages = OrderJudge(record, record.box, 1), MessageJudge(record)
         self.files, self.mails = FileJudge(record), MailJudge(record)
         self.feeds, self.chat = FeedJudge(record), ChatJudge(record)
         self.open_ends: list[str] = []
         self.figures: dict[str, float] = {}
         self.made: set[str] = set()
-        self.events: list[Document] = []
         self.words: dict[tuple[str, str], Word] = {}
         self.ours: dict[tuple[str, str], list[Edit]] = {}
         self.excluded_at: int | None = None  # the step at which no callback may come any more
@@ -142,23 +141,24 @@ class Judge:
         """Take note how long the answer to a callback took (I25)."""
         self.slowest_answer = max(self.slowest_answer, seconds)
 
-    def acknowledged(self, event: Document, began: int) -> None:
+    def acknowledged(self, event: Document, began: int, workspace: int) -> None:
         """An event that was answered with 2xx is stored (I15), and was allowed to come (S6)."""
-        if self.excluded_at is not None and began > self.excluded_at:
+        if workspace == 1 and self.excluded_at is not None and began > self.excluded_at:
             self.record.wrong.append(
                 "a callback was taken from an address that is not allowed (S6)"
             )
-        if not self._is_stored(event):
+        if not self._is_stored(event, workspace):
             self.record.wrong.append(
                 f"the event {event['event']} was acknowledged and is not stored (I15)"
             )
 
-    def _is_stored(self, event: Document) -> bool:
+    def _is_stored(self, event: Document, workspace: int) -> bool:
         """Return whether a received event has this content, as it was sent or as a poll had it."""
+        mine = "from crm_sync_receivedevent where workspace_id = ?"
         sent = callbacks.encode(event)
-        if self.record.ask("select 1 from crm_sync_receivedevent where body = ?", (sent,)):
+        if self.record.ask(f"select 1 {mine} and body = ?", (workspace, sent)):
             return True
-        bodies = self.record.ask("select body from crm_sync_receivedevent where body <> x''")
+        bodies = self.record.ask(f"select body {mine} and body <> x''", (workspace,))
         return any(json.loads(bytes(body)) == event for (body,) in bodies)
 
     # --- what passes over the wire ---

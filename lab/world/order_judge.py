@@ -5,17 +5,22 @@ from datetime import timedelta
 
 from lab.world import runtime
 from lab.world.record import Record
+from sandbox.app import Sandbox
 
 
 class OrderJudge:
-    """What became of orders and assignments.
+    """What became of the orders and assignments of one workspace.
+
+    Args:
+        box: its platform.
+        workspace: its key.
 
     Attributes:
         lies: orders and assignments of which an event has lied.
     """
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
+    def __init__(self, record: Record, box: Sandbox, workspace: int) -> None:
+        self.record, self.box, self.workspace = record, box, workspace
         self.lies: set[str] = set()
         self._reviewed: dict[int, list[str | None]] = {}  # by placement, what its reviews showed
         self._placements: dict[str, tuple[str, int]] = {}
@@ -40,7 +45,7 @@ class OrderJudge:
 
     def moved(self) -> None:
         """Take note of the statuses of orders and assignments on the platform."""
-        there = self.record.box.workspace
+        there = self.box.workspace
         for key, one in (*there.orders.items(), *there.assignments.items()):
             statuses = self._statuses.setdefault(key, [])
             if one["status"] not in statuses[-1:]:
@@ -53,7 +58,9 @@ class OrderJudge:
         nothing confirms it (S10).
         """
         processed = self.record.ask(
-            "select id, body from crm_sync_receivedevent where due_at is null and body <> x''"
+            "select id, body from crm_sync_receivedevent"
+            " where workspace_id = ? and due_at is null and body <> x''",
+            (self.workspace,),
         )
         for number, body in processed:
             if number not in self._processed:
@@ -62,8 +69,10 @@ class OrderJudge:
                 key = str(event.get("assignmentId") or event.get("orderId"))
                 self._is_at_least(key, event.get("newStatus"))
         rows = self.record.ask(
-            "select platform_id, status, is_confirmed from orders_order union all"
-            " select platform_id, status, is_confirmed from orders_assignment"
+            "select platform_id, status, is_confirmed from orders_order where workspace_id = ?"
+            " union all select platform_id, status, is_confirmed from orders_assignment"
+            " where workspace_id = ?",
+            (self.workspace, self.workspace),
         )
         for key, status, is_confirmed in rows:
             before, place = self._places.get(key, 0), self._place(key, status)
@@ -95,15 +104,16 @@ class OrderJudge:
         """Return number and reference of placements whose order can come no more."""
         at = (runtime.EPOCH + timedelta(seconds=self.record.world.now - late)).isoformat(" ")
         return self.record.ask(
-            "select id, object_reference_id from orders_placement where state = 'UNCERTAIN'"
-            " and sent_at < ?",
-            (at,),
+            "select id, object_reference_id from orders_placement where workspace_id = ?"
+            " and state = 'UNCERTAIN' and sent_at < ?",
+            (self.workspace, at),
         )
 
     def unknown_order(self, reference: str) -> str | None:
         """Return the id of an order of the platform for this property that nobody here knows."""
-        known = {key for (key,) in self.record.ask("select platform_id from orders_order")}
-        there = self.record.box.workspace
+        query = "select platform_id from orders_order where workspace_id = ?"
+        known = {key for (key,) in self.record.ask(query, (self.workspace,))}
+        there = self.box.workspace
         for key, order in there.orders.items():
             one = there.properties.get(str(order.get("realEstatePropertyId", "")), {})
             if key not in known and one.get("objectReferenceId") == reference:
@@ -112,8 +122,11 @@ class OrderJudge:
 
     def are_as_reviewed(self) -> None:
         """I9: what a person has placed is what its review showed."""
-        rows = "select id, products from orders_placement where state in ('PLACED', 'UNCERTAIN')"
-        for number, products in self.record.ask(rows):
+        rows = (
+            "select id, products from orders_placement where workspace_id = ?"
+            " and state in ('PLACED', 'UNCERTAIN')"
+        )
+        for number, products in self.record.ask(rows, (self.workspace,)):
             seen = self._reviewed.get(number, [None])
             if products not in seen and None not in seen:
                 said = f"the placement {number} has {products}, its review had {seen} (I9)"
@@ -121,10 +134,11 @@ class OrderJudge:
 
     def are_there_once(self) -> None:
         """I9: what was placed is there once, and nothing else is."""
-        states = dict(self.record.ask("select id, state from orders_placement"))
+        query = "select id, state from orders_placement where workspace_id = ?"
+        states = dict(self.record.ask(query, (self.workspace,)))
         placed = sum(state == "PLACED" for state in states.values())
         uncertain = sum(state == "UNCERTAIN" for state in states.values())
-        there = len(self.record.box.workspace.orders)
+        there = len(self.box.workspace.orders)
         if not placed <= there <= placed + uncertain:
             self.record.wrong.append(f"{placed} orders were placed, {there} are there (I9)")
         for reference, number in self._placements.values():

@@ -11,6 +11,7 @@ from lab.world.agents import Agents
 from lab.world.judge import BOTH, IMPORTED, LIST, OURS_ALONE, RULES
 from lab.world.mail import READERS
 from lab.world.parts import Parts
+from lab.world.placing import place
 from lab.world.wires import is_done
 from sandbox.state import callbacks
 
@@ -205,6 +206,13 @@ class People:
         for reference in neighbour.REFERENCES[: 1 + int(3 * self.world.share(f"{name} count"))]:
             self.neighbour.edit(reference)
 
+    def order_as_neighbour(self, name: str) -> None:
+        """A program of the neighbour orders for a property, or their platform goes on."""
+        if self.world.share(f"{name} orders") < 0.4:
+            self.neighbour.order(name)
+        else:
+            self.neighbour.events.go_on(name)
+
     def pry(self, name: str) -> None:
         """A program tries what its token may not do (S12)."""
         reference = self._where(name)
@@ -228,35 +236,10 @@ class People:
 
     # --- orders ---
     def place(self, name: str, reference: str = "") -> None:
-        """A program places an order, and asks again until it has an answer."""
-        reference, key = reference or self._where(name), f"order-{self.orders}"
+        """A program places an order."""
+        key = f"order-{self.orders}"
         self.orders += 1
-        repeated = set[str]()
-
-        def ask() -> None:
-            self.wires.ask(
-                "POST",
-                f"/properties/{quote(reference, safe='')}/placements",
-                {"user": "AGENT-1", "products": ["GROUND_PHOTO"]},
-                answered,
-                key=key,
-            )
-
-        def answered(status: int | None, body: bytes) -> None:
-            self.world.tell(f"{name}: we order for {reference}: {status or 'no answer'}")
-            if status in (200, 202):
-                self.judge.orders.placed(reference, key, json.loads(body)["id"])
-                if key not in repeated and self.world.happens(f"{name} again", 0.3):
-                    repeated.add(key)  # as a program that has lost the answer
-                    self.world.at(self.world.now + 20 * self.world.share(f"{name} when"), ask)
-            elif status in (None, 404, 409, 503):  # the property may come yet
-                self.world.at(self.world.now + 5, ask)
-            else:
-                self.judge.record.wrong.append(
-                    f"an order was answered with {status}: {body[:300]!r}"
-                )
-
-        ask()
+        place(self.wires, self.judge.orders, name, reference or self._where(name), key)
 
     def order_on_page(self, name: str) -> None:
         """An agent places an order on the pages for it."""
@@ -266,7 +249,7 @@ class People:
 
     def go_on(self, name: str) -> None:
         """The platform's people go on with an order."""
-        self.platform.go_on(name)
+        self.platform.events.go_on(name)
 
     def lie(self, name: str) -> None:
         """Somebody tells of a status that an order does not have."""
@@ -291,16 +274,17 @@ class People:
 
     def settle_placements(self) -> None:
         """Look at the platform for each order of which nobody knows, once it can come no more."""
-        for number, reference in self.judge.orders.uncertain(LATE_ORDER):
-            if number not in self._asked:
-                self._asked.add(number)
-                order = self.judge.orders.unknown_order(reference)
-                found = ("--order", order) if order else ("--not-placed",)
-                self.world.tell(f"a person settles the placement {number}: {' '.join(found)}")
-                words = ("settle_placement", "main", str(number), *found)
-                self.wires.give(
-                    ("command", *words), lambda _, number=number: self._asked.discard(number)
-                )
+        for slug, orders in (("main", self.judge.orders), ("neighbour", self.neighbour.orders)):
+            for number, reference in orders.uncertain(LATE_ORDER):
+                if number not in self._asked:
+                    self._asked.add(number)
+                    order = orders.unknown_order(reference)
+                    found = ("--order", order) if order else ("--not-placed",)
+                    self.world.tell(f"a person settles the placement {number}: {' '.join(found)}")
+                    words = ("settle_placement", slug, str(number), *found)
+                    self.wires.give(
+                        ("command", *words), lambda _, number=number: self._asked.discard(number)
+                    )
 
     # --- operators ---
     def hold(self, name: str) -> None:
@@ -393,5 +377,6 @@ ACTS = (
     *(People.go_on,) * 4,
     *(People.pull, People.read_now, People.load, People.publish, People.hold),
     *(People.exclude_callers, People.lock, People.forge),
-    *(People.change_mind, People.pry, People.deliver, People.edit_as_neighbour),
+    *(People.change_mind, People.pry, People.deliver),
+    *(People.edit_as_neighbour, People.order_as_neighbour),
 )

@@ -1,7 +1,6 @@
-"""The platform of the scene: it answers our calls, or not; it calls back, and its people edit."""
+"""The platform of the scene: it answers our calls, or not, and its people edit."""
 
 import json
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +10,7 @@ import requests
 
 from lab.world import process
 from lab.world.call_judge import Call
+from lab.world.events import Events
 from lab.world.judge import BOTH, LIST, OURS_ALONE, RULES, THEIRS_ALONE, Judge
 from lab.world.network import Delivery, refusing
 from lab.world.process import Answer, Environ
@@ -51,6 +51,7 @@ class Platform:
 
     def __init__(self, world: Scheduler, box: Sandbox, judge: Judge, wires: Wires) -> None:
         self.world, self.box, self.judge, self.wires = world, box, judge, wires
+        self.events = Events(world, wires, judge, box, judge.orders)
         self.manner = Manner()
         self.calls = self.edits = 0
         self.slowest = world.choose("slowest answer", (QUICK, QUICK, 3.0))  # seconds
@@ -81,85 +82,18 @@ class Platform:
         status, *_ = process.answer_of(self.box, *process.packed(environ_of(request)))
         if not status.startswith("201"):
             raise Ended(f"the platform does not make {document}: {status}")
-        self.call_back()
-
-    def go_on(self, name: str, everywhere: bool = False) -> None:
-        """They go on with one assignment, or with all.
-
-        What has ended cannot move, so its status is sent again (§3.3 rule 3).
-        """
-        keys = [*self.box.workspace.assignments]
-        if everywhere or self.world.share(f"{name} everywhere") < 0.1:
-            moved = self.box.step()
-            what = f"{moved} assignments"
-        elif keys:
-            keys = [self.world.choose(f"{name} which", keys)]
-            moved = self.box.advance(keys[0])
-            what = f"assignment {keys[0]}"
-        else:
-            return
-        if moved:
-            self.world.tell(f"{name}: the platform moves {what}")
-        else:
-            for key in keys:
-                self.box.nudge(key)
-            self.world.tell(f"{name}: the platform sends {len(keys)} statuses again")
-        self.call_back()
+        self.events.send()
 
     def appoint(self, key: str, hour: int) -> None:
         """They set the appointment of an assignment to an hour of the next day."""
         day = self.box.now().date() + timedelta(days=1)
         self.box.set_appointment(key, f"{day}T{hour:02}:00:00Z")
         self.world.tell(f"the platform sets the appointment of {key} to {hour} o'clock")
-        self.call_back()
-
-    # --- its callbacks ---
-    def call_back(self) -> None:
-        """Send each event once (§6.1)."""
-        self.judge.orders.moved()
-        while (todo := self.box._take_pending()) is not None:
-            webhook, event, _ = todo
-            at = timestamp(self.box.now())
-            if "timestamp" in event:
-                event = event | {"timestamp": at}
-            record: dict[str, Any] = {
-                "id": str(uuid.UUID(int=len(self.judge.events) + 1)),
-                "triggeredAt": at,
-                "payload": event,
-                "headers": callbacks.event_headers(event),
-            }
-            self.judge.events.append(event)
-            name = f"event {len(self.judge.events)}"
-            delay = 3 * self.world.share(f"{name} delay") ** 4
-            if self.world.happens(f"{name} late", self.world.temper.event_late):
-                delay = 60 * self.world.share(f"{name} seconds")
-            self.world.at(
-                self.world.now + delay,
-                lambda webhook=webhook, event=event, record=record: self._send(
-                    webhook, event, record
-                ),
-            )
-
-    def _send(self, webhook: Any, event: Any, record: dict[str, Any]) -> None:
-        began, began_at = self.world.steps, self.world.now
-        url, headers = callbacks.authenticate(webhook)
-
-        def answered(status: int | None, body: bytes) -> None:
-            is_taken = status is not None and 200 <= status < 300
-            ending = {"statusCode": status} if status else {"errorMessage": "no answer"}
-            self.box._remember(record | ending | {"success": is_taken}, webhook)
-            what = f"{event['event']} of {event.get('orderId', '')}"
-            self.world.tell(f"the platform calls: {what}: {status or 'no answer'}")
-            if is_taken:
-                self.judge.acknowledged(event, began)
-            self.judge.answered_after(self.world.now - began_at)
-
-        named = {**record["headers"], **headers}
-        self.wires.request(webhook["method"], url, named, callbacks.encode(event), answered)
+        self.events.send()
 
     def lie(self, name: str) -> None:
         """Somebody who knows the secret tells of a status that is not true (S10)."""
-        told = [event for event in self.judge.events if event["event"] in STATUS_EVENTS]
+        told = [event for event in self.events.sent if event["event"] in STATUS_EVENTS]
         webhook = self.box.workspace.webhook
         if not told or not webhook:
             return
@@ -201,7 +135,7 @@ class Platform:
             # A world has few creations and orders, and what becomes of them matters most (I8, I9).
             often=3 if method == "POST" else 1,
             late=6 if method == "POST" else 1.5,
-            after=self.call_back,
+            after=self.events.send,
         )
 
     def _file(self, thread: Thread, environ: Environ, content: bytes) -> Delivery:

@@ -110,14 +110,22 @@ class Scene:
         self.wires, self.platform = self.parts.wires, self.parts.platform
         self.people = People(self.parts)
         self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
-        self.world.after_commit = self.judge.orders.looks_at_statuses
+        self.world.after_commit = self._look_at_statuses
         self._last_look = 0.0
+
+    def _look_at_statuses(self) -> None:
+        for orders in (self.judge.orders, self.parts.neighbour.orders):
+            orders.looks_at_statuses()
 
     def _made(self, folder: Path) -> Parts:
         """Make the parts, and let our calls reach the hosts among them."""
         world, judge = self.world, self.judge
         wires = Wires(world, judge, self.template.tokens)
-        theirs = Sandbox(token=TOKEN, now=self.box.now)
+        theirs = Sandbox(
+            token=TOKEN,
+            now=self.box.now,
+            workspace=PlatformState.from_json(json.loads(self.template.neighbour)),
+        )
         parts = Parts(
             world,
             judge,
@@ -163,6 +171,7 @@ class Scene:
             self._until_done("fetch now")
             self.world.run(began + SETTLES, self._is_settled)
             self.judge.in_the_end(settled=self._is_settled(look=True))
+            self.parts.neighbour.in_the_end()
             self.judge.figures["settled after"] = self.world.now - began
             if not self.judge.record.wrong:
                 bounds.ask(Clock(self.parts, self.people), self.alone)
@@ -266,7 +275,7 @@ class Scene:
     def _move_early_orders(self) -> None:
         """Let some of them end, so that there is news."""
         for number in range(2 + int(STEPS * self.world.share("early steps"))):
-            self.platform.go_on(f"early {number}", everywhere=True)
+            self.platform.events.go_on(f"early {number}", everywhere=True)
             self.world.run(self.world.now + 3)
 
     # --- the end ---

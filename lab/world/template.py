@@ -33,7 +33,7 @@ from tests.wsgi import WsgiAdapter, environ_of
 
 @dataclass
 class Template:
-    """A migrated database with a workspace whose webhook is set, and the platform to it.
+    """A migrated database with two workspaces whose webhooks are set, and their platforms.
 
     Attributes:
         tokens: of programs that call our API, by their names.
@@ -41,15 +41,13 @@ class Template:
 
     database: Path
     platform: str
+    neighbour: str
     tokens: dict[str, str]
 
 
 def make_template(folder: Path) -> Template:
     """Set the scene once; each seed begins with a copy."""
-    from crm_sync import hooks
-    from crm_sync.models import Workspace
     from crm_sync.platform import transport
-    from crm_sync.webhook.configuration import configure
     from tests.crm_sync.receivers import subscribe
     from tests.databases import migrated_image
     from tests.journeys.folder import make_source
@@ -70,12 +68,15 @@ def make_template(folder: Path) -> Template:
     with time_machine.travel(runtime.EPOCH - timedelta(hours=1), tick=False):
         now = datetime.now(UTC)
         box = Sandbox(token=TOKEN, now=lambda: datetime.now(UTC))
-        transport.MOUNTS[ADDRESS] = WsgiAdapter(box)
-        made = Workspace.objects.create(slug="main", base_url=ADDRESS, fixed_token=TOKEN)
-        configure(made, auth_type="HEADER", now=now)
-        for begin in hooks.plugged().after_connected:
-            begin(made.pk, now)
-        tokens = _issue(made, now)
+        theirs = Sandbox(token=TOKEN, now=lambda: datetime.now(UTC))
+        made, other = (
+            _connect(slug, address, platform, now)
+            for slug, address, platform in (
+                ("main", ADDRESS, box),
+                ("neighbour", neighbour.ADDRESS, theirs),
+            )
+        )
+        tokens = _issue(made, other, now)
         subscribe(made, receiver.ADDRESS, secret=receiver.SECRET)
         subscribe(made, chat.ADDRESS, secret="", format="SLACK")
         make_source(made, feeds.ADDRESS, "REPLACED")
@@ -85,20 +86,32 @@ def make_template(folder: Path) -> Template:
         agents.make_agents(made)
         _set_rules(made.pk, now)
         _warm_up(tokens["ERP"])
-        del transport.MOUNTS[ADDRESS]
+        del transport.MOUNTS[ADDRESS], transport.MOUNTS[neighbour.ADDRESS]
     connections.close_all()
-    return Template(path, json.dumps(box.workspace.to_json()), tokens)
+    platforms = (json.dumps(one.workspace.to_json()) for one in (box, theirs))
+    return Template(path, *platforms, tokens)
 
 
-def _issue(main: Any, now: datetime) -> dict[str, str]:
-    """Make tokens: of all scopes, of few, and of a neighbour with a platform of their own."""
-    from crm_sync.api import tokens
+def _connect(slug: str, address: str, platform: Sandbox, now: datetime) -> Any:
+    """Make a workspace that is connected with its platform."""
+    from crm_sync import hooks
     from crm_sync.models import Workspace
+    from crm_sync.platform import transport
+    from crm_sync.webhook.configuration import configure
+
+    transport.MOUNTS[address] = WsgiAdapter(platform)
+    made = Workspace.objects.create(slug=slug, base_url=address, fixed_token=TOKEN)
+    configure(made, auth_type="HEADER", now=now)
+    for begin in hooks.plugged().after_connected:
+        begin(made.pk, now)
+    return made
+
+
+def _issue(main: Any, other: Any, now: datetime) -> dict[str, str]:
+    """Make tokens: of all scopes, of few, and of the neighbour."""
+    from crm_sync.api import tokens
     from tests.api import EVERYTHING
 
-    other = Workspace.objects.create(
-        slug="neighbour", base_url=neighbour.ADDRESS, fixed_token=TOKEN
-    )
     programs = {
         "ERP": (main, EVERYTHING),
         "reader": (main, ["properties:read"]),

@@ -274,7 +274,8 @@ def test_two_workspaces_may_have_the_same_ids(workspace):
     other = Workspace.objects.create(slug="other", base_url="http://other.test")
     move_order(workspace, 1, "PLACED", "IN_PROGRESS")
     move_order(other, 1, "PLACED", "CANCELLED")
+    move_order(workspace, 2, "IN_PROGRESS", "COMPLETED")
     assert sorted(Order.objects.values_list("workspace__slug", "status")) == [
-        ("main", "IN_PROGRESS"),
+        ("main", "COMPLETED"),
         ("other", "CANCELLED"),
     ]

@@ -65,9 +65,9 @@ class Clock:
 
     def send_events(self, name: str) -> None:
         """Let the platform send an event of each open order, or of all if none is open."""
-        before = len(self.judge.events)
-        self.platform.go_on(f"bound {name}", everywhere=True)
-        if len(self.judge.events) == before:
+        before = len(self.platform.events.sent)
+        self.platform.events.go_on(f"bound {name}", everywhere=True)
+        if len(self.platform.events.sent) == before:
             self.wrong(f"no event of {name} is sent, so nothing is tried")
 
     def there(self) -> list[dict[str, Any]]:

@@ -47,6 +47,20 @@ def spoiled_order(on: Clock) -> None:
     on.judge.orders.are_there_once()
 
 
+def orders_of_two(on: Clock) -> None:
+    """Orders of two workspaces have the same ids, and each event moves its own one (S12)."""
+    theirs = on.neighbour.box.workspace.orders
+    before = len(theirs)
+    on.neighbour.order("bound neighbour's order")
+    on.within(SOON, "an order of the neighbour is there", lambda: len(theirs) > before)
+    for _ in range(2):
+        on.neighbour.events.go_on("bound neighbour's events", everywhere=True)
+        on.send_events("events beside those of the neighbour")
+        on.world.run(on.world.now + 4)
+    on.within(AT_ONCE, "events of both are applied", on.events_are_applied)
+    on.within(SOON, "both have their orders", on.is_settled, LOOK_AT_ALL)
+
+
 def _senders(on: Clock) -> list[Call]:
     calls = on.judge.calls
     return [

@@ -46,6 +46,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     alarms.failing_receiver,
     alarms.missing_feed,
     orders.spoiled_order,
+    orders.orders_of_two,
 )
 NAMES = tuple(one.__name__ for one in BOUNDS)
 
