@@ -389,6 +389,26 @@ def test_the_command_settles_and_says_why_it_cannot(uncertain, capsys):
     assert caught.value.returncode == 2
 
 
+@pytest.mark.rule("I9")
+def test_not_placed_settles_only_what_the_page_has_named(admin_client, workspace, home, wire):
+    wire.after["POST /v1/orders"] = lost
+    looked_for = order_one(workspace)
+    wire.after["POST /v1/orders"] = lost
+    being_sent = order_one(workspace)
+    rows = Placement.objects.filter(pk=being_sent.pk)
+    rows.update(state=State.SENDING, due_at=now())  # a worker is at it while the page is read
+    address = reverse("admin:orders_placement_changelist")
+    chosen = {"action": "not_placed", "_selected_action": [looked_for.pk, being_sent.pk]}
+    page = admin_client.post(address, chosen | {"select_across": "1"})
+    assert page.context["text"].count("SEED-1") == 1
+    posted = re.findall(r'<input type="hidden" name="(\w+)" value="(\w+)">', page.text)
+    rows.update(state=State.UNCERTAIN, due_at=None)  # its answer was lost meanwhile
+    admin_client.post(address, dict(posted) | {"confirmed": "1"})
+    looked_for.refresh_from_db()
+    being_sent.refresh_from_db()
+    assert (looked_for.state, being_sent.state) == (State.FAILED, State.UNCERTAIN)
+
+
 def test_the_admin_settles_by_post_and_not_for_viewers(admin_client, client, uncertain):
     address = reverse("admin:orders_placement_changelist")
     chosen = {"action": "not_placed", "_selected_action": str(uncertain.pk)}

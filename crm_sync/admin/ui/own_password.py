@@ -1,5 +1,6 @@
 """Inputs for secrets, and for one's own password before a secret is made or shown (S5, S17)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -71,6 +72,7 @@ def ask_first(
     text: str,
     back: str = "",
     needs_password: bool = True,
+    keys: Iterable[int] | None = None,
 ) -> TemplateResponse:
     """Show a page that asks before an action, and posts the same action again with `confirmed`.
 
@@ -79,14 +81,20 @@ def ask_first(
         text: the effect of the action.
         back: the address of the link back, "" for the list.
         needs_password: whether the page also asks for the password.
+        keys: of the rows that the text names, if the action is for these alone; None for all that
+            are selected.
     """
     kept = ("action", "select_across", helpers.ACTION_CHECKBOX_NAME)
+    posted = [(name, one) for name in kept for one in request.POST.getlist(name)]
+    if keys is not None:  # what a person has not seen may be selected too, and change meanwhile
+        named = [(helpers.ACTION_CHECKBOX_NAME, str(key)) for key in keys]
+        posted = [("action", request.POST["action"]), *named]
     listed = reverse(f"admin:{screen.opts.app_label}_{screen.opts.model_name}_changelist")
     context = {
         "title": title,
         "text": text,
         "wrong": login.wrong_password() if NAME in request.POST else "",
-        "posted": [(name, one) for name in kept for one in request.POST.getlist(name)],
+        "posted": posted,
         "back": back or listed,
         "needs_password": needs_password,
     }

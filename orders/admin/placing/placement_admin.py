@@ -109,6 +109,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
                 text=NOT_PLACED % {"names": ", ".join(one.object_reference_id for one in rows)},
                 back=page_of(rows[0]) if len(rows) == 1 else "",
                 needs_password=False,
+                keys=[one.pk for one in rows],
             )
         self.note(request, uncertain, sentence("Settled: it was not placed."))
         now = timezone.now()
