@@ -108,6 +108,8 @@ class Scene:
             connection.execute("update crm_sync_workspace set max_under_way = ?", (limit,))
         self.parts = self._made(folder)
         self.wires, self.platform = self.parts.wires, self.parts.platform
+        if alone:
+            self.parts.neighbour.seconds = neighbour.QUICK
         self.people = People(self.parts)
         self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
         self.world.after_commit = self._look_at_statuses
