@@ -68,6 +68,9 @@ class SenderForm(ModelForm):
     def clean(self) -> dict[str, Any]:
         """Require the state to set, and objects of texts."""
         data = super().clean() or {}
+        same = Sender.objects.filter(workspace=self.instance.workspace_id, name=data.get("name"))
+        if self.instance.pk and same.exclude(pk=self.instance.pk).exists():
+            self.add_error("name", gettext("A sender of this workspace has this name already."))
         if data.get("missing") == Sender.Missing.SET_STATE and not data.get("missing_state"):
             self.add_error("missing_state", gettext("Choose the state."))
         if data.get("missing") == Sender.Missing.LIST:

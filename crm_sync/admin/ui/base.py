@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.utils.html import format_html
 
+from crm_sync.admin.ui.shown_values import KeepsOthers
 from crm_sync.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     TextFilter: TypeAlias = admin.SimpleListFilter
     UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
 else:
-    from django.forms import ModelForm
+    from django import forms
     from unfold import admin as unfold
     from unfold.admin import StackedInline, TabularInline
     from unfold.contrib.filters.admin import (
@@ -65,13 +66,26 @@ TOO_LONG = re.compile(r"\d{19}")  # for an integer column
 
 if not TYPE_CHECKING:
 
+    class ModelForm(KeepsOthers, forms.ModelForm):
+        """The form of a row."""
+
     class ModelAdmin(unfold.ModelAdmin):
         """An admin whose forms ask before they lose what somebody typed.
 
         It rejects filter values that no column can hold, to avoid a 500.
         """
 
+        form = ModelForm
         warn_unsaved_form = True
+
+        def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:
+            """Write only the changed columns: workers and colleagues write the others (rule 7)."""
+            if not change:
+                obj.save()
+                return
+            own = {field.name for field in obj._meta.concrete_fields}
+            if changed := [name for name in form.changed_data if name in own]:
+                obj.save(update_fields=changed)
 
         def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
             """Return whether a list may be filtered by a value. If not, Django answers 400."""

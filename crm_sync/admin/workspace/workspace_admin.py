@@ -169,12 +169,6 @@ class WorkspaceAdmin(ScopedAdmin):
         response: HttpResponse = credentials_page(self, request)
         return response
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Write only the columns that were changed here: workers write the others (rule 7)."""
-        changed = [name for name in form.changed_data if name != "people"]
-        if changed:
-            obj.save(update_fields=changed)
-
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Use the same select for people as the page of a user has for workspaces."""
         widget = FilteredSelectMultiple(gettext("people"), is_stacked=False)

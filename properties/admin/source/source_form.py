@@ -51,7 +51,8 @@ class PlaceForm(ModelForm):
 
     def require_secret(self, data: Mapping[str, Any]) -> None:
         """Refuse to keep the stored secret where the address leads to another server."""
-        is_kept = getattr(self.instance, "has_secret", False) and "address" in data
+        is_moved = "address" in data and "address" in self.changed_data
+        is_kept = getattr(self.instance, "has_secret", False) and is_moved
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
         if is_kept and parsed(self.initial["address"]).server != parsed(data["address"]).server:
             text = gettext("The address leads to another server: enter its password or key again.")
