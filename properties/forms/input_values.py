@@ -108,8 +108,8 @@ def unit(name: str, currency: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """Normalize line breaks: single-line inputs drop them, textareas rewrite and trim them."""
-    return re.sub(r"[\r\n]+", "\n", str(value or "")).strip()
+    """Normalize line breaks as browsers do. A blank line is an edit: it begins a paragraph."""
+    return _BREAK.sub("\n", str(value or "")).strip()
 
 
 def _local(text: str, zone: tzinfo) -> str:

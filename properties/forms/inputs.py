@@ -156,7 +156,7 @@ def _text(row: Field, shown: str) -> forms.Widget:
         attrs["data-counted"] = True
         attrs["data-one"] = gettext("%(count)s character")
         attrs["data-many"] = gettext("%(count)s characters")
-    if row.kind in _LONG or "\n" in shown:
+    if row.kind in _LONG or {"\n", "\r"} & {*shown}:  # a line would drop them
         rows = min(12, max(2, shown.count("\n") + 1))
         return Lines(attrs | {"rows": rows})
     if row.kind in {Kind.INTEGER, Kind.DECIMAL}:

@@ -253,3 +253,11 @@ def test_the_reference_of_a_property_cannot_be_changed(admin_client, flat):
     flat.refresh_from_db()
     assert flat.object_reference_id == "A-1"
     assert LogEntry.objects.get().change_message == "[]"
+
+
+def test_a_blank_line_alone_begins_a_paragraph(admin_client, main):
+    row = make(main, localizations=[{"languageCode": "de", "description": "Eins.\nZwei."}])
+    for text in ("Eins.\n\nZwei.", "Eins.\nZwei."):
+        save(admin_client, row, **{"localizations[0].description": text.replace("\n", "\r\n")})
+        row.refresh_from_db()
+        assert row.desired["localizations"][0]["description"] == text
