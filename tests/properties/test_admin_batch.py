@@ -5,7 +5,9 @@ from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
@@ -274,3 +276,20 @@ def test_old_batches_are_forgotten_when_a_new_one_is_chosen(main, admin_user):
     at(31, confirmed=True)
     new = batches.choose(Property.objects.all(), Batch.Kind.PUSH, actor=admin_user, now=now())
     assert set(Batch.objects.all()) == {*kept, new}
+
+
+@pytest.mark.rule("S12")
+def test_nobody_else_sees_a_batch_whose_properties_are_gone(admin_client, main):
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    person = User.objects.create(username="stranger", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="view_property"))
+    other.people.add(person)
+    stranger = Client()
+    stranger.force_login(person)
+    row = make(main)
+    page = choose(admin_client, "set_fields", row)
+    admin_client.post(page, {"step": "plan", "author": "Known to main alone"})
+    assert stranger.get(page).status_code == 404
+    row.delete()  # as the undo of its creation does
+    assert stranger.get(page).status_code == 404
+    assert admin_client.get(page).status_code == 200

@@ -163,6 +163,30 @@ def test_a_person_sees_and_undoes_only_changes_of_their_workspaces(main, flat, a
 
 
 @pytest.mark.rule("S17")
+@pytest.mark.rule("S12")
+def test_the_undo_names_nobody_of_another_workspace(main):
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    agent(other, name="stranger")
+    stranger = User.objects.get(username="stranger")
+    asked = {"person": stranger.pk, "workspace": "main"}
+    assert "stranger" not in agent(main).get(undo_page(**asked), follow=True).text
+    assert "stranger" in agent(main, other, name="both").get(undo_page(**asked), follow=True).text
+
+
+@pytest.mark.parametrize(
+    ("zone", "asked"),
+    [
+        ("Europe/Zurich", {"from": "0001-01-01T00:00"}),
+        ("America/New_York", {"to": "9999-12-31T23:59"}),
+    ],
+)
+def test_a_time_beyond_the_ends_of_the_calendar_filters_nothing(
+    admin_client, flat, settings, zone, asked
+):
+    settings.TIME_ZONE = zone
+    assert len(shown(admin_client, **asked)) == len(shown(admin_client)) > 0
+
+
 def test_a_viewer_sees_the_changes_and_can_undo_none(viewer, flat, anna):
     page = viewer.get(PAGE, {"person": anna.pk})
     assert (len(page.context["rows"]), b"Undo these" in page.content) == (1, False)

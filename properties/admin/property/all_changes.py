@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -255,14 +255,19 @@ def _filters(request: HttpRequest, chosen: ChangeSelection) -> list[dict[str, An
 
 
 def _people(person: Person) -> list[tuple[str, str]]:
-    """Return the people whose changes this person may see, without those of other workspaces."""
-    found: QuerySet[User] = User.objects.filter(is_staff=True).order_by("username")
-    keys = workspace_keys(person)
-    if keys is not None:
-        mine = Workspace.people.through.objects.filter(workspace__in=keys).values("user")
-        found = found.filter(Q(pk__in=mine) | Q(pk=person.pk))
+    found = colleagues(person).filter(is_staff=True).order_by("username")
     named = found.annotate(name=name_by()).values_list("pk", "name")
     return [(str(pk), name) for pk, name in named[:MOST_PEOPLE]]
+
+
+def colleagues(person: Person) -> QuerySet[User]:
+    """Return the people whose names this person may see, without those of other workspaces."""
+    found: QuerySet[User] = User.objects.all()
+    keys = workspace_keys(person)
+    if keys is None:
+        return found
+    mine = Workspace.people.through.objects.filter(workspace__in=keys).values("user")
+    return found.filter(Q(pk__in=mine) | Q(pk=person.pk))
 
 
 def _imports(person: Person, chosen: str) -> list[tuple[str, str]]:
@@ -297,7 +302,11 @@ def _moment(text: str) -> datetime | None:
         return None
     if found is None:
         return None
-    return timezone.make_aware(found) if timezone.is_naive(found) else found
+    moment = timezone.make_aware(found) if timezone.is_naive(found) else found
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # beyond the ends of the calendar
+        return None
 
 
 def _typed(at: datetime | None) -> str:

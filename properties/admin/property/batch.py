@@ -91,10 +91,13 @@ def _batch(request: HttpRequest, batch_id: int) -> Batch:
 
 
 def _is_within(person: Person, batch: Batch) -> bool:
-    """Return whether this person sees each of its properties: the figures count all of them."""
+    """Return whether this person sees each of its properties: the figures count all of them.
+
+    Of a batch whose properties are all gone nobody knows the workspace.
+    """
     every = batch.properties.all()
     seen = within(person, every)
-    return seen is every or seen.count() == every.count()
+    return seen is every or 0 < seen.count() == every.count()
 
 
 def _plan(batch: Batch) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -14,7 +14,7 @@ from django.utils.translation import gettext, pgettext
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import exact_moment, link, local_time, page_at
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, local_time, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
@@ -25,6 +25,7 @@ from properties import merge
 from properties.admin.property.all_changes import (
     address_of,
     cause_link,
+    colleagues,
     selected,
     undo_page,
     workspace_of,
@@ -163,7 +164,7 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
     if selection.cause:
         found.append((gettext("Changes of"), cause_link(selection.cause, person)))
     if selection.person:
-        found.append((gettext("Changed by"), _name(selection.person)))
+        found.append((gettext("Changed by"), _name(selection.person, person)))
     if selection.origin:
         found.append((gettext("Origin"), str(Origin(selection.origin).label)))
     if selection.field:
@@ -179,6 +180,6 @@ def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeStr
     return found
 
 
-def _name(key: int) -> str:
-    named = User.objects.filter(pk=key).annotate(name=name_by())
-    return named.values_list("name", flat=True).first() or ""
+def _name(key: int, reader: Person) -> str:
+    named = colleagues(reader).filter(pk=key).annotate(name=name_by())
+    return named.values_list("name", flat=True).first() or EMPTY
