@@ -23,7 +23,7 @@ from properties.imports.profiles import profile_of
 from properties.models import LastFeed, Sender
 from properties.ownership import Ownership, lockable
 
-VERSION = 4
+VERSION = 5
 
 
 def digest(line: Line, rules: str = "") -> str:

@@ -65,18 +65,19 @@ def encoding_of(path: Path) -> str:
             return marked
         file.seek(0)
         done = 0
-        while chunk := file.read(SAMPLE):
+        chunk = b"-"
+        while chunk:
+            chunk = file.read(SAMPLE)
             try:
-                decoder.decode(chunk)
+                text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 read = error.object[: error.start]
                 if beyond_ascii or not bytes(read).isascii():
-                    why = sentence(
-                        "begins as UTF-8, but is none at byte %(place)s", place=done + error.start
-                    )
+                    place = done + len(chunk) - len(error.object) + error.start
+                    why = sentence("begins as UTF-8, but is none at byte %(place)s", place=place)
                     raise NotAFeed.of(path.name, why) from error
                 return "cp1252"
-            beyond_ascii = beyond_ascii or not chunk.isascii()
+            beyond_ascii = beyond_ascii or not text.isascii()
             done += len(chunk)
     return "utf-8"
 

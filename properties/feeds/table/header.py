@@ -150,7 +150,7 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
     if len(titles) > MAX_COLUMNS:
         why = sentence("has more than %(most)s columns", most=MAX_COLUMNS)
         raise NotAFeed.of(file_name, why)
-    mapping = _Mapping(profile.columns, language)
+    mapping = _Mapping(profile.columns, language, titles)
     columns = [mapping.column(title) for title in titles]
     taken = [found.name for found in columns if found]
     for title, found in zip(titles, columns, strict=True):
@@ -165,9 +165,9 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
 class _Mapping:
     """The columns that a sender assigned; case, accents and punctuation do not matter."""
 
-    def __init__(self, columns: Mapping[str, str], language: str) -> None:
+    def __init__(self, columns: Mapping[str, str], language: str, titles: Sequence[str]) -> None:
         self._exact, self._language = columns, language
-        self._alike = {normalised(name): to for name, to in columns.items()}
+        self._alike = {normalised(name): to for name, to in columns.items() if name not in titles}
 
     def says(self, title: str) -> str | None:
         """Return our column, "" if the title is set aside, or None if nothing is assigned."""

@@ -74,10 +74,9 @@ class Table:
                 taken.refuse(title, column, reasons, content)
                 continue
             number = self._with_number.get(title)
-            if number is not None and isinstance(value, str):
-                value, found = street(value)
-                if found:
-                    taken.good.append((title, number, found))
+            if number is not None:
+                value, found = street(value) if isinstance(value, str) else (value, "")
+                taken.good.append((title, number, found or None))
             taken.good.append((title, column, value))
             if removed:
                 taken.leftover["(cleaned)"] = "characters that no database can keep were removed"

@@ -133,3 +133,19 @@ def test_a_foreign_table_is_read_with_its_sender(main, capsys, tmp_path):
         "imported: 1 new, 0 changed, 0 unchanged, 0 refused",
     ]
     assert Property.objects.get().leftover == {"Loyer brut": "1'200"}
+
+
+def test_a_street_that_loses_its_number_keeps_none(main, capsys, tmp_path):
+    Sender.objects.create(workspace=main, name="List", columns={"Adresse": "address.street"})
+    found = []
+    for address in ("Bahnhofstrasse 12", "Bahnhofplatz", "Seestrasse 3", "<empty>"):
+        path = tmp_path / "stock.csv"
+        path.write_text(f"{REF};Adresse;title\nR-1;{address};House\n")
+        assert run(capsys, "import_properties", "main", path, "--sender", "List")[0] == 0
+        found.append(Property.objects.get().desired.get("address"))
+    assert found == [
+        {"street": "Bahnhofstrasse", "streetNumber": "12"},
+        {"street": "Bahnhofplatz"},
+        {"street": "Seestrasse", "streetNumber": "3"},
+        None,
+    ]

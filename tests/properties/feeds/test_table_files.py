@@ -13,6 +13,7 @@ from properties.feeds.isolation import open_feed
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.recognition import read_feed, reader_of
 from properties.feeds.records import FileWarning, Heading
+from properties.feeds.table.csv_reader import SAMPLE
 from tests.properties.feeds.tables import table
 
 REF = "objectReferenceId"
@@ -68,6 +69,22 @@ LINES = [f"{REF},title", "R-1,Zürich", "R-2,Genève", ""]
 )
 def test_a_table_reads_the_same_however_it_was_saved(read, end, encoding):
     assert documents(read(end.join(LINES).encode(encoding))) == TWO
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{REF},title\r\nR-2,Genè",  # nothing comes behind it
+        f"{REF},title\nR-1,{'x' * (SAMPLE - len(REF) - 12)}è\nR-2,Genève",  # a block ends with it
+    ],
+)
+def test_the_first_letter_beyond_ascii_of_a_windows_file_may_be_anywhere(read, content):
+    data = content.encode("cp1252")
+    assert "è" in content[:SAMPLE] or len(content) < SAMPLE
+    assert len(content) < SAMPLE or content[SAMPLE - 1] == "è"
+    *_, last = read(data)
+    assert isinstance(last, Record)
+    assert last.document["title"] == content.rpartition(",")[2]
 
 
 def test_a_lone_cr_in_a_cell_needs_quotes(read):
@@ -226,6 +243,14 @@ def test_a_foreign_table_is_read_as_its_sender_says(read):
     )
     assert record.document == {REF: "R-1", "address": {"postalCode": "8001"}}
     assert record.leftover == {"Loyer brut": "900", "Ort": "Chur"}
+
+
+def test_a_column_that_is_like_an_assigned_one_is_set_aside_beside_it(read):
+    profile = Profile(columns={"Preis CHF": "prices.buy.price"})
+    items = read(f"{REF};Preis CHF;Preis EUR\nR-1;100;90\n", profile)
+    (record,) = [one for one in items if isinstance(one, Record)]
+    assert record.document["prices"] == {"buy": {"price": 100}}
+    assert record.leftover == {"Preis EUR": "90"}
 
 
 @table
