@@ -29,12 +29,22 @@ class Broken(Exception):
 
 
 class Element:
-    """An open element. Its own text ends at its first child."""
+    """An open element. Its own text goes on in a new line behind each child."""
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag, self.attributes = tag, attributes
         self.texts: list[str] = []
         self.children: list[tuple[str, Any]] = []
+        self._before = 0  # children before its last text
+
+    def add(self, text: str) -> None:
+        """Add to its own text, but not the blanks between its children."""
+        if self.children and text.isspace():
+            return
+        if self._before < len(self.children):
+            self._before = len(self.children)
+            self.texts.append("\n")
+        self.texts.append(text)
 
     @property
     def text(self) -> str:
@@ -122,10 +132,8 @@ class XmlFile:
         self._kept.append(Element(tag, named))
 
     def _text(self, text: str) -> None:
-        if not self._kept or self._kept[-1].tag in self._skipped:
-            return
-        if not self._kept[-1].children:
-            self._kept[-1].texts.append(text)
+        if self._kept and self._kept[-1].tag not in self._skipped:
+            self._kept[-1].add(text)
 
     def _end(self, _: str) -> None:
         self._open.pop()

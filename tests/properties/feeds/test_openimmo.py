@@ -48,6 +48,18 @@ def document(read):
     return document_
 
 
+def test_no_text_behind_a_tag_is_lost(document):
+    text = "<objektbeschreibung>Ruhig &amp; hell.<br/>Mit Balkon.<br/> </objektbeschreibung>"
+    found = document(f"<freitexte>{text}</freitexte>")
+    assert [one["description"] for one in found["localizations"]] == ["Ruhig & hell.\nMit Balkon."]
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+01:00", "-05:30"])
+def test_a_date_may_have_a_zone_as_in_xml_schema(document, zone):
+    found = document(f"<verwaltung_objekt><abdatum>2026-03-01{zone}</abdatum></verwaltung_objekt>")
+    assert found["availabilityStartAt"] == "2026-03-01"
+
+
 def test_our_example_is_read_whole():
     first, second = read_feed(EXAMPLE)
     assert full_feed_format(EXAMPLE) == "OPENIMMO"
