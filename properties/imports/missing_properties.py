@@ -67,6 +67,8 @@ def state_before(row: Property) -> str | None:
     """Return the state that a property had before the policy set one; None if it set none."""
     if row.fed_by is not None or not row.fed:
         return None
+    if row.fed.get(STATE) is not None and row.fed[STATE] == row.desired.get(STATE):
+        return None  # its feed said so itself
     changes = Change.objects.filter(real_estate_property=row, path=STATE)
     last = changes.order_by("-revision").first()
     if last is None or last.origin != Change.Origin.MISSING:

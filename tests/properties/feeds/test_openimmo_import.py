@@ -69,6 +69,23 @@ def test_what_a_part_takes_away_is_missing_and_stays_here(agency, load):
     }
 
 
+def test_what_was_sold_when_it_left_is_sold_when_it_comes_back(main, load):
+    Sender.objects.create(workspace=main, name="Agency", missing="SET_STATE", missing_state="TAKEN")
+    sold = (f'stand="{stand}"' for stand in ("OFFEN", "VERKAUFT"))
+    to_let, sold = (
+        part(["R-1"]).replace(
+            "<immobilie>",
+            f"<immobilie><zustand_angaben><verkaufstatus {one}/></zustand_angaben>",
+        )
+        for one in sold
+    )
+    found = []
+    for feed in (to_let, part(gone=["R-1"]), sold, part(gone=["R-1"]), sold):
+        load(feed)
+        found.append(states()["R-1"])
+    assert found == ["ACTIVE", *["TAKEN"] * 4]
+
+
 def test_it_is_only_listed_if_the_sender_says_so(main, load):
     Sender.objects.create(workspace=main, name="Agency")
     load(as_openimmo(TEN))
