@@ -1,15 +1,17 @@
 """Parses the body of a call: a JSON object of limited size and depth (S7)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import IO, Any
 
 from django.conf import settings
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import BaseParser
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import DateTimeField, Serializer
 
 from crm_sync.api.error_answers import TooLarge
 from crm_sync.json_values import read_json
+from crm_sync.platform.events import FIRST, LAST
 
 DEEPEST = 40  # a document of a property has five levels
 
@@ -60,6 +62,20 @@ def _members(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
+
+
+class MomentField(DateTimeField):
+    """A moment that every time zone can show."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """Return the moment; one at the very ends of the calendar is refused."""
+        try:
+            found = super().to_internal_value(value)
+        except OverflowError:
+            found = None
+        if found is None or not FIRST <= found <= LAST:
+            self.fail("overflow", timezone="UTC")
+        return found
 
 
 class Strict(Serializer[Any]):

@@ -1,5 +1,6 @@
 """The shared parts of all views of the API: workspace of the token, pages, unknown addresses."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -7,6 +8,7 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.generics import ListAPIView
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -21,6 +23,7 @@ from crm_sync.api.token_authentication import BearerToken, HasScope, IsKnown
 from crm_sync.models import ApiToken
 
 WITHOUT_READ = OpenApiResponse(description="Done; the token may not read what it wrote")
+KEY = re.compile(r"[0-9]{1,18}")  # a position: the key of a row
 Row = TypeVar("Row", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
@@ -94,8 +97,20 @@ class Pages(CursorPagination):
 
     page_size = 100
     max_page_size = 500
+    invalid_cursor_message = "This is no cursor of ours: take the whole address in `next`."
     page_size_query_param = "limit"
     ordering = "pk"
+
+    def decode_cursor(self, request: Request) -> Any:
+        """Return the position of the page; a cursor that is none of ours is refused with 400."""
+        try:
+            cursor = super().decode_cursor(request)
+        except NotFound as error:
+            raise ValidationError({self.cursor_query_param: [str(error.detail)]}) from None
+        position = cursor.position if cursor else None
+        if position is not None and not KEY.fullmatch(str(position)):
+            raise ValidationError({self.cursor_query_param: [self.invalid_cursor_message]})
+        return cursor
 
     def get_paginated_response(self, data: Any) -> Response:
         """Return the items and the address of the next page, null on the last page."""

@@ -39,6 +39,9 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 OTHER = "*"
 OF_OTHERS = ("orderId",)
 UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+# Each moment between them can be shown in every zone, and lasts an hour in a calendar.
+FIRST = datetime(1, 1, 3, tzinfo=UTC)
+LAST = datetime(9999, 12, 29, tzinfo=UTC)
 IDS = frozenset({"orderId", "assignmentId", "propertyId", "photographerId"})
 ABOUT = 200  # characters of `NotUnderstood.about`
 DEPTH_LIMIT = 100  # levels; printing or digesting a deeper value would fail
@@ -238,7 +241,7 @@ def read_moment(name: str, value: Any) -> datetime:
     try:
         moment = datetime.fromisoformat(value)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return aware.astimezone(UTC)
+        return min(max(aware.astimezone(UTC), FIRST), LAST)
     except (TypeError, ValueError, OverflowError):
         said = f"{name} is not a timestamp: {value!r}"
         raise NotUnderstood(said, Fault.NOT_A_TIMESTAMP, name) from None

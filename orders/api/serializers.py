@@ -6,7 +6,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from crm_sync.api.body import Strict
+from crm_sync.api.body import MomentField, Strict
 from crm_sync.platform.problems import explain
 from orders.models import Assignment, Material, MaterialFile, MaterialSet, Order, Placement
 from orders.models import PlacementState as State
@@ -224,4 +224,4 @@ class RescheduleSerializer(CancelSerializer):
     """The appointment to move. Without `assignment`, all appointments that can be moved (A49)."""
 
     assignment = serializers.CharField(max_length=255, required=False)
-    proposedAt = serializers.DateTimeField(required=False, source="proposed_at")  # noqa: N815
+    proposedAt = MomentField(required=False, source="proposed_at")  # noqa: N815

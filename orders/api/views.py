@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
+from crm_sync.api.body import MomentField
 from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
 from crm_sync.platform import references
@@ -93,7 +94,7 @@ class OrderQuery(PageQuery):
 
     # No choices: an unknown status of the platform is stored unchanged (A28).
     status = serializers.CharField(required=False, max_length=100)
-    updated_since = serializers.DateTimeField(required=False)
+    updated_since = MomentField(required=False)
     reference = serializers.CharField(required=False, max_length=references.LIMIT)
 
 

@@ -17,6 +17,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from crm_sync.api.body import MomentField
 from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
 from crm_sync.platform import references
@@ -133,7 +134,7 @@ class PropertyQuery(PageQuery):
     """The filters of the list of properties."""
 
     state = serializers.ChoiceField(SyncState.choices, required=False)
-    updated_since = serializers.DateTimeField(required=False)
+    updated_since = MomentField(required=False)
     reference = serializers.CharField(required=False, max_length=references.LIMIT)
 
 

@@ -173,6 +173,8 @@ def test_a_change_is_sent_once_for_a_key_and_the_page_says_who_asked(erp, box, s
     for _ in range(2):
         moved = erp.call("POST", f"{where}/reschedule", wish, Idempotency_Key="k")
         assert (moved.status_code, moved.json()["id"]) == (200, scheduled.platform_id)
+    wrong = wish | {"proposedAt": "0001-01-01T00:00:00"}
+    assert error(erp.call("POST", f"{where}/reschedule", wrong)) == (400, "invalid", ["proposedAt"])
     wish = {"user": "AGENT-1", "reason": "sold"}
     for _ in range(2):
         ended = erp.call("POST", f"{where}/cancel", wish, Idempotency_Key="k")
