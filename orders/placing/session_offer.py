@@ -87,7 +87,7 @@ def _option(part: str, wanted: str | None, options: Any) -> str | None:
 def kept_products(
     chosen: Sequence[Document], offered: Sequence[Document]
 ) -> tuple[list[Document], list[str]]:
-    """Find chosen products in a session, by id, else by the value that only one product has.
+    """Find chosen products in a session, by id and value, else by a value that only one has.
 
     Returns:
         the products as the session lists them, in the same order and quantity, and the name of each
@@ -95,8 +95,10 @@ def kept_products(
     """
     kept: dict[str, Document] = {}
     missing = []
+    kinds = Counter(plain(product.get("product")) for product in chosen)
     for product in chosen:
-        found = _same(product, offered)
+        is_only_one = kinds[plain(product.get("product"))] == 1
+        found = _same(product, offered, by_value=is_only_one)
         if found is None:
             missing.append(name_of(product))
         else:
@@ -105,13 +107,15 @@ def kept_products(
     return list(kept.values()), missing
 
 
-def _same(product: Document, offered: Sequence[Document]) -> Document | None:
-    for key in ("id", "product"):
-        value = plain(product.get(key))
-        found = [item for item in offered if value and plain(item.get(key)) == value]
-        if len(found) == 1:
-            return found[0]
-    return None
+def _same(product: Document, offered: Sequence[Document], *, by_value: bool) -> Document | None:
+    key, value = plain(product.get("id")), plain(product.get("product"))
+    if key != value:  # else a program has named it, by an id or a value
+        # No session says that its ids mean what they meant in another one.
+        offered = [one for one in offered if plain(one.get("product")) == value]
+    same = [one for one in offered if key and plain(one.get("id")) == key]
+    if len(same) != 1 and by_value:
+        same = [one for one in offered if value and plain(one.get("product")) == value]
+    return same[0] if len(same) == 1 else None
 
 
 def kept_instructions(

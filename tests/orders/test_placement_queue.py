@@ -408,3 +408,37 @@ def test_of_many_confirmations_at_one_moment_one_counts(ready):
     for thread in threads:
         thread.join()
     assert sorted(done) == [0, 0, 0, 1]
+
+
+def offer(*products: tuple[str, str, str, int]) -> tuple[str, bytes]:
+    found = [
+        {"id": key, "product": kind, "name": name, "price": {"amount": amount, "currency": "EUR"}}
+        for key, kind, name, amount in products
+    ]
+    return "200 OK", json.dumps({"products": found}).encode()
+
+
+def test_of_two_products_of_one_kind_one_that_is_gone_is_named(box, workspace, home, wire):
+    small, large = ("11", "GROUND_PHOTO", "10 photos", 249), ("12", "GROUND_PHOTO", "20", 399)
+    wire.answers["/products"] = offer(small, large)
+    row = prepared(workspace, "11", "12")
+    confirm(row)
+    wire.answers["/products"] = offer(small)
+    assert drain(workspace) == {"not possible": 1}
+    assert (state(row), sent(box)) == (Placement.State.FAILED, 0)
+    assert row.problem == "Not offered: GROUND_PHOTO"
+
+
+def test_another_product_under_the_id_of_the_confirmed_one_is_not_ordered(workspace, home, wire):
+    wire.answers["/products"] = offer(
+        ("11", "GROUND_PHOTO", "P", 89), ("13", "FLOOR_PLAN", "F", 89)
+    )
+    row = prepared(workspace, "GROUND_PHOTO")
+    confirm(row)
+    wire.answers["/products"] = offer(
+        ("11", "FLOOR_PLAN", "F", 89), ("13", "GROUND_PHOTO", "P", 89)
+    )
+    wire.answers["/v1/orders"] = ("201 Created", b'{"id": "7000"}')
+    drain(workspace)
+    row.refresh_from_db()
+    assert [(one["id"], one["product"]) for one in row.products] == [("13", "GROUND_PHOTO")]
