@@ -65,7 +65,7 @@ def withdrawn(row: Assignment, now: datetime) -> dict[str, Any]:
     It is withdrawn if its order no longer names it either (I28 is the same rule for properties).
     """
     observed = Order.objects.values_list("observed", flat=True).get(pk=row.order_id)
-    is_told = isinstance(observed.get("assignments"), list)
+    is_told = any(isinstance(observed.get(name), list) for name in ("assignments", "assignmentIds"))
     if row.withdrawn_at or not is_told or row.platform_id in named_assignments(observed):
         return {}
     log.warning("%s is withdrawn: neither its order nor its own read shows it", row)

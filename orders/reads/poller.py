@@ -9,10 +9,10 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from crm_sync.models.due import DueModel
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import (
     AuthError,
+    ErrorKind,
     NotFoundError,
     RejectedError,
     TransientError,
@@ -22,9 +22,12 @@ from crm_sync.work import queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
+from orders.models import MaterialSet
+from orders.models.order import MirroredModel
 
 NOT_THERE_YET = 8  # 404 answers in a row, over some minutes in total: a copy may lag behind
-Row = TypeVar("Row", bound=DueModel)
+ABSENT = (ErrorKind.NOT_FOUND, ErrorKind.FORBIDDEN)  # the kinds of a `NotFoundError` (A5)
+Row = TypeVar("Row", bound=MirroredModel | MaterialSet)
 # Reads one row from the platform and writes it. Returns the columns to finish with, including
 # `due_at`. Raises the client's errors.
 Reader = Callable[[Claim[Row], Client], dict[str, Any]]
@@ -76,6 +79,8 @@ def _read_one(
         with workspace.calling() as client:
             columns = read(claim, client)
     except NotFoundError as error:
+        if claim.row.problem.kind not in ABSENT:
+            claim.row.attempts = 0  # those before were no 404
         if claim.row.attempts + 1 < NOT_THERE_YET:
             queues.put_off(claim, problem=problem_of(error))
             return ReadOutcome.PUT_OFF

@@ -282,3 +282,21 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
     ready.refresh_from_db()
     assert (ready.due_at, ready.problem, ready.empty_reads) == (None, "", 0)
     assert ready.materials.count() == 1
+
+
+def read_due(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(due_at=now())
+    turn.take(hooks.queue("orders"), order.workspace_id, seconds=20.0)
+    order.refresh_from_db()
+
+
+@pytest.mark.rule("I18")
+def test_one_404_after_an_outage_gives_up_no_order(place, wire):
+    order = place("GROUND_PHOTO")
+    own = f"GET /v1/orders/{order.platform_id}"
+    wire.answers[own] = ("500 Internal Server Error", b"")
+    for _ in range(7):
+        read_due(order)
+    wire.answers[own] = ("404 Not Found", b"")
+    read_due(order)
+    assert order.due_at is not None

@@ -1,5 +1,6 @@
 """What the platform has withdrawn is marked, kept, and no longer counted; it may come back."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -190,3 +191,37 @@ def test_marketing_materials_that_the_list_lacks_are_marked(box, home, drain_all
     box.workspace.marketing.clear()
     give_up_lists(drain_all)
     assert Material.objects.get().withdrawn_at is not None
+
+
+def read_due(row: Assignment) -> None:
+    Assignment.objects.filter(pk=row.pk).update(due_at=now())
+    turn.take(hooks.queue("assignments"), row.workspace_id, seconds=20.0)
+    row.refresh_from_db()
+
+
+@pytest.mark.rule("I28")
+def test_one_404_after_an_outage_withdraws_no_assignment(box, both, wire, drain_all):
+    _, second = both
+    box.workspace.orders[second.order.platform_id]["assignments"].remove(second.platform_id)
+    own = f"GET /v1/assignments/{second.platform_id}"
+    wire.answers[own] = ("500 Internal Server Error", b"")
+    Order.objects.update(due_at=now())
+    drain_all()
+    for _ in range(6):
+        read_due(second)
+    wire.answers[own] = ("404 Not Found", b"")
+    read_due(second)
+    assert (second.withdrawn_at, second.due_at is not None) == (None, True)
+
+
+@pytest.mark.rule("I28")
+def test_an_assignment_that_the_ids_of_its_order_lack_is_withdrawn(box, both, wire, drain_all):
+    first, second = both
+    withdraw(box, second)
+    key = first.order.platform_id
+    detail = {"id": key, "status": "IN_PROGRESS", "assignmentIds": [first.platform_id]}
+    wire.answers[f"GET /v1/orders/{key}"] = ("200 OK", json.dumps(detail).encode())
+    Order.objects.update(due_at=now())
+    drain_all()
+    give_up(second)
+    assert second.withdrawn_at is not None
