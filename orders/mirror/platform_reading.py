@@ -19,6 +19,7 @@ from orders.models import EPOCH, Assignment, Order, StatusChange
 # A read may come from a copy of the platform's data that lags behind. If it contradicts an event
 # younger than this, it counts, but it is repeated (I23).
 LAG = timedelta(seconds=10)
+MILLISECOND = timedelta(milliseconds=1)  # of a message: what it replaces is dated before
 
 
 class PlatformReading(UnitOfWork):
@@ -67,7 +68,7 @@ class PlatformReading(UnitOfWork):
                 timeline_lines.confirm(row, lww_field.fact, value, now=self.now)
             return
         names = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]
-        stamp = Stamp(self.as_of or self.now, canonical_digest(names))
+        stamp = Stamp(max(self.as_of or self.now, held + MILLISECOND), canonical_digest(names))
         origin = timeline_lines.Provenance(stamp, self.source)
         line = timeline_lines.line(
             row,
