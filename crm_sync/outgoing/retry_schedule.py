@@ -3,6 +3,8 @@
 import random
 from datetime import datetime, timedelta
 
+from crm_sync.platform import responses
+
 # Delays between the attempts, together three days.
 DELAYS = tuple(
     timedelta(seconds=seconds)
@@ -26,7 +28,7 @@ def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datet
     return now + delay * (1 + JITTER * random.random())
 
 
-def retry_after(value: str) -> timedelta:
-    """Return the delay of a `Retry-After` header, in whole seconds, at most an hour."""
-    is_number = value.isascii() and value.isdigit() and len(value) < 10
-    return timedelta(seconds=min(int(value), LONGEST_RETRY_AFTER) if is_number else 0)
+def retry_after(value: str, *, now: datetime) -> timedelta:
+    """Return the delay of a `Retry-After` header, at most an hour; none if it says nothing."""
+    seconds = responses.retry_after(value, now) or 0.0
+    return timedelta(seconds=min(seconds, LONGEST_RETRY_AFTER))

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
+from django.utils import timezone
 
 from crm_sync.models import MessageFormat
 from crm_sync.outgoing import retry_schedule, signature
@@ -78,7 +79,7 @@ class Receiver:
             text = Sentence()
         if 300 <= answer.status < 400:
             text = NOT_FOLLOWED
-        wait = retry_schedule.retry_after(answer.headers.get("Retry-After", ""))
+        wait = retry_schedule.retry_after(answer.headers.get("Retry-After", ""), now=timezone.now())
         status = str(answer.status)
         if text.strip():
             said = sentence("answered %(status)s: %(text)s", status=status, text=text)

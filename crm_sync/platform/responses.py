@@ -100,7 +100,7 @@ def read_answer(
             # request the same call at another address (RFC 9110, 15.4).
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
-            retry_after=_retry_after(headers.get("Retry-After", ""), now),
+            retry_after=retry_after(headers.get("Retry-After", ""), now),
             **said,
         )
     raise RejectedError(message, status=status, fields=fields, **said)
@@ -132,7 +132,12 @@ def http_date(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _retry_after(text: str, now: datetime) -> float | None:
+def retry_after(text: str, now: datetime) -> float | None:
+    """Read a `Retry-After`, which is in seconds or a date; the seconds, or None if it is neither.
+
+    Args:
+        now: by the clock of who answered, if they said it.
+    """
     try:
         seconds = float(text)
     except ValueError:

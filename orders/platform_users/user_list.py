@@ -94,7 +94,7 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
     }
     if not page.is_last:
         columns = {"page": row.page + 1, "begun_at": begun_at, **counts}
-        claim.finish(due_at=now, attempts=0, problem="", **columns)
+        claim.finish(due_at=now, problem="", **columns)
         return PageOutcome.MORE
     shown = sum(counts.values())
     if page.total is not None and shown < page.total:

@@ -190,8 +190,11 @@ def test_who_asks_to_be_left_alone_is_for_an_hour_at_most(main, row, receiver):
         drain(main)
         row.refresh_from_db()
         assert row.due_at == START + timedelta(seconds=900)
-    found = [retry_schedule.retry_after(value) for value in ("7200", "", "-1", "Wed, 21 Oct", "²")]
-    assert found == [timedelta(hours=1), *(4 * [timedelta()])]
+    soon = "Thu, 01 Jan 2026 12:00:30 GMT"
+    said = ("7200", soon, "", "-1", "Wed, 21 Oct", "²")
+    at = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    found = [retry_schedule.retry_after(value, now=at) for value in said]
+    assert found == [timedelta(hours=1), timedelta(seconds=30), *(4 * [timedelta()])]
 
 
 def test_an_answer_that_never_ends_or_never_comes_costs_a_bounded_time(

@@ -561,3 +561,14 @@ def test_the_command_says_what_was_not_read(box, workspace):
     Workspace.objects.create(slug="other", base_url=PLATFORM, fixed_token=TOKEN)
     box.faults.set({})
     assert (run()[0], run()[2]) == (3, "the users of main were not read")
+
+
+@pytest.mark.rule("I11")
+def test_a_list_whose_total_is_never_reached_is_read_less_and_less_often(box, workspace):
+    people(box, 150)
+    Between(box, PLATFORM).reword = reworded(lambda page: page.update(totalElements=151))
+    pull(workspace)
+    for _ in range(5):
+        make_due(workspace)
+        assert go_on(workspace) == {"page read": 1, "incomplete": 1}
+    assert progress().attempts == 6
