@@ -1,6 +1,7 @@
 """A person is taken out of all that is stored here, and no later read brings them back (S23)."""
 
 import json
+import shlex
 from io import StringIO
 
 import pytest
@@ -12,7 +13,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.models import ReceivedEvent
+from crm_sync.models import Hold, ReceivedEvent
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
 from orders.models import (
@@ -139,6 +140,30 @@ def test_what_is_left_is_told(workspace, home):
     assert result["left"]["received event: body"] == 1
     event.refresh_from_db()
     assert bytes(event.body) == MAIL.encode()
+
+
+@pytest.mark.rule("S23")
+def test_a_second_run_gets_the_words_that_the_first_one_has_learned(workspace, scheduled, home):
+    text = "Please ask Photographer One"
+    edit(home, {"instructions": text}, origin=Change.Origin.FEED, now=now())
+    first, code = forget(MAIL)
+    assert (code, first["left"]["property: desired"]) == (3, 1)
+    assert "photographer one" in first["looked_for"]
+    for words, left in (([MAIL], 0), (first["looked_for"], 1)):  # what connects them is blank
+        assert forget(*words)[0]["left"].get("property: desired", 0) == left
+    with pytest.raises(CommandError) as error:
+        call_command("forget_person", *first["looked_for"])
+    assert str(error.value).endswith(f"looked for: {shlex.join(first['looked_for'])}")
+
+
+@pytest.mark.rule("S23")
+def test_the_reason_and_the_author_of_a_hold_are_free_text(workspace, scheduled):
+    said = {"reason": "Photographer One is ill", "program": "Photographer One"}
+    hold = Hold.objects.create(workspace=workspace, kind="files", since=now(), **said)
+    result, code = forget("Photographer One")
+    hold.refresh_from_db()
+    assert (code, result["left"]) == (0, {})
+    assert "One" not in f"{hold.reason} {hold.program}"
 
 
 def test_who_is_edited_out_of_a_property_is_found_no_more(workspace, home):

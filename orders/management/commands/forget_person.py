@@ -1,5 +1,6 @@
 """manage.py forget_person: remove the data about a person that is stored here (S23)."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -59,9 +60,9 @@ class Command(SyncCommand):
         if stays:
             self.fail(
                 f"{sum(stays.values())} places are left. The document of a property: edit it. What"
-                " waits: settle it, and run this again. A name beside another one: if it is the"
-                " same person, run this again with all of the name. A key, a state or an address"
-                " is changed by nobody but you",
+                " waits: settle it. A name beside another one: if it is the same person, add all"
+                " of the name. A key, a state or an address is changed by nobody but you. Then run"
+                f" this again with all that was looked for: {shlex.join(sorted(person.words))}",
                 PARTLY,
             )
 
