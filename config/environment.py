@@ -5,6 +5,7 @@ import ssl
 import sys
 from collections.abc import Callable, Container, Mapping
 from ipaddress import ip_network
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -47,6 +48,7 @@ REMOVED = {
     "DATABASE_PREPARES": "remove it; for False end DATABASE_URL with ?server_side_binding=False",
     "MATERIALS_STORAGE_OPTIONS": "write it into MATERIALS_STORAGE",
 }
+MOST_DAYS = 36_500  # a hundred years: longer ones begin before the calendar does
 # With a zero no work would be done, or each call would end at once.
 MORE_THAN_ZERO = frozenset(
     {
@@ -95,15 +97,24 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise _unfit(var, value, None)
         return value
 
+    def folder(self, var: str, default: Path) -> Path:
+        """Return the path of a folder."""
+        if self.ENVIRON.get(var, str(default)).strip():
+            return Path(self.str(var, default=str(default)))
+        raise ImproperlyConfigured(
+            f"{var} is empty: remove it, or name a folder. See .env.example."
+        )
+
     def days(self, var: str, default: Mapping[str, int]) -> dict[str, int]:
         """Return the days by name: from `name=days` in a list, else the default."""
         found = dict(default)
         for one in map(str.strip, self.list(var, default=[])):
             name, _, days = one.partition("=")
-            if name not in default or not days.isdecimal():
+            if name not in default or not days.isdecimal() or int(days) > MOST_DAYS:
                 raise ImproperlyConfigured(
                     f"{var} holds {one!r}: a name and days like {next(iter(default))}=90, with"
-                    f" commas between them; names: {', '.join(default)}. See .env.example."
+                    f" commas between them; 0 keeps all, {MOST_DAYS} is the most; names:"
+                    f" {', '.join(default)}. See .env.example."
                 )
             found[name] = int(days)
         return found

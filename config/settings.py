@@ -28,7 +28,7 @@ env = Env()
 env.read_env(str(BASE_DIR / ".env"))
 env.refuse(REMOVED)
 
-DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
+DATA_DIR = env.folder("DATA_DIR", default=BASE_DIR / "var")
 data_dir.prepare(DATA_DIR)
 
 
@@ -332,7 +332,7 @@ LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
 # In an image it is filled at build time.
-STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
+STATIC_ROOT = env.folder("STATIC_ROOT", default=DATA_DIR / "static")
 STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES: dict[str, Mapping[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -32,11 +32,18 @@ UNFIT = {
     "SESSION_IDLE=-1": "SESSION_IDLE is -1: it must be 0 or more. See .env.example.",
     "KEEP_DAYS=users=30,files=-1": (
         "KEEP_DAYS holds 'files=-1': a name and days like events=90, with commas between them;"
-        " names: events, calls, messages, imports, history, users, files. See .env.example."
+        " 0 keeps all, 36500 is the most; names: events, calls, messages, imports, history, users,"
+        " files. See .env.example."
+    ),
+    "KEEP_DAYS=history=36501": (
+        "KEEP_DAYS holds 'history=36501': a name and days like events=90, with commas between them;"
+        " 0 keeps all, 36500 is the most; names: events, calls, messages, imports, history, users,"
+        " files. See .env.example."
     ),
     "KEEP_DAYS=orders=1": (
         "KEEP_DAYS holds 'orders=1': a name and days like events=90, with commas between them;"
-        " names: events, calls, messages, imports, history, users, files. See .env.example."
+        " 0 keeps all, 36500 is the most; names: events, calls, messages, imports, history, users,"
+        " files. See .env.example."
     ),
     "OIDC_ISSUER=https://login.example.com": "OIDC_ISSUER needs OIDC_CLIENT_ID. See .env.example.",
     "OIDC_GROUPS=[1]": "OIDC_GROUPS is no JSON object of texts. See .env.example.",
@@ -62,6 +69,8 @@ UNFIT = {
     ),
     "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
     "DATABASE_URL=": "DATABASE_URL is empty: remove it, or see .env.example.",
+    "DATA_DIR=": "DATA_DIR is empty: remove it, or name a folder. See .env.example.",
+    "STATIC_ROOT=": "STATIC_ROOT is empty: remove it, or name a folder. See .env.example.",
     "CA_BUNDLE=/nowhere/ca.pem": (
         "CA_BUNDLE is '/nowhere/ca.pem' and no file of certificates. See .env.example."
     ),
