@@ -50,15 +50,17 @@ def kept_secret(name: str, fresh: str) -> str:
                 " and enter each token and secret again."
             )
         draft = DATA_DIR / f".{name}.{secrets.token_hex(4)}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(fresh)
         try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(fresh)
             os.link(draft, path)
         except FileExistsError:
             pass
+        except OSError as error:
+            raise ImproperlyConfigured(f"{path} cannot be written: {error.strerror}") from error
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
     return path.read_text().strip()
 
 

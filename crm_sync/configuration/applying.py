@@ -120,7 +120,8 @@ def _matched(
 ) -> list[_Match]:
     """Pair the rows of the file with those that are here, of equal ones the oldest first."""
     here = defaultdict(list)
-    for key, values in section.rows(workspace_id) if workspace_id or not where else ():
+    is_new = section.is_of_workspace and not workspace_id
+    for key, values in () if is_new else section.rows(workspace_id):
         here[section.key_of(values)].append((key, values))
     found = []
     for entry in entries:

@@ -6,6 +6,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 partly.
 import getpass
 import json
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -24,7 +25,20 @@ from crm_sync.text import in_one_line
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 PROGRAM_LENGTH = 110  # characters of a column `program`
 
+LARGEST = 2**63 - 1  # that a column or a LIMIT takes
+
 Item = TypeVar("Item")
+
+
+def count(text: str) -> int:
+    """Return a number of a row, or of rows; the type of an argument of a command.
+
+    Raises:
+        ArgumentTypeError: it is no whole number, or none that a database has.
+    """
+    if not text.isdecimal() or not 0 < int(text) <= LARGEST:
+        raise ArgumentTypeError(f"{text!r} is no number of this kind: 1 is the least")
+    return int(text)
 
 
 # Django prints the name of the class before the message.

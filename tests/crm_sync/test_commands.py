@@ -398,3 +398,24 @@ def test_a_callback_address_that_only_this_machine_reaches_is_refused(workspace,
         " set it to the https address that the platform can call"
     )
     assert box.workspace.webhook == before
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 19])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("replay", "main", "--event"),
+        ("drift", "main", "--sample"),
+        ("undo_changes", "main", "--import"),
+    ],
+)
+def test_a_number_that_no_row_has_ends_with_2(main, words, number):
+    with pytest.raises(CommandError, match="is no number of this kind"):
+        call_command(*words, number)
+
+
+def test_a_moment_at_the_end_of_the_calendar_ends_with_2(main, settings):
+    settings.TIME_ZONE = "Europe/Zurich"
+    with pytest.raises(CommandError, match="at the end of the calendar") as caught:
+        call_command("undo_changes", "main", "--since", "0001-01-01T00:00")
+    assert caught.value.returncode == 2

@@ -208,6 +208,7 @@ def test_what_is_stored_and_not_applied_ends_with_3(web):
         (("ORDER_ARCHIVED", "main"), "no event 'ORDER_ARCHIVED'; there is: VISUALS_READY, "),
         (("VISUALS_READY", "nowhere"), "no workspace 'nowhere'; there is: main"),
         (("VISUALS_READY", "main", "--at", "soon"), "--at is not a timestamp: 'soon'"),
+        (("VISUALS_READY", "main", "--order", "€"), "X-Order-ID cannot be '€': it is a header"),
         (("VISUALS_READY", "main", "--set", "x"), "--set takes NAME=VALUE, not 'x'"),
         (("VISUALS_READY", "main", "--set", "product=null"), "VISUALS_READY without product"),
     ],

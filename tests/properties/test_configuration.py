@@ -285,6 +285,11 @@ UNFIT = [
         "workspaces[1].base_url: expe",
     ),
     (
+        "  - {slug: '', base_url: 'http://[::1]:1', token: env:MAIN, senders: [{name: a}]}\n",
+        1,
+        "workspaces[1].slug: a name has letters",
+    ),
+    (
         "schedules: [{name: a, task: b, every: 01 minutes}]\n",
         1,
         "schedules[0].every: expected a num",

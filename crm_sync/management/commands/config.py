@@ -49,11 +49,15 @@ class Command(SyncCommand):
             else:
                 self.stdout.write(text, ending="")
             return
+        path, is_ours = Path(name), False
         try:
-            with Path(name).open("x", encoding="utf-8") as file:
+            with path.open("x", encoding="utf-8") as file:
+                is_ours = True
                 file.write(text)
         except OSError as error:
-            self.fail(f"{name}: {error.strerror}", USAGE)
+            if is_ours:  # half a file is none
+                path.unlink(missing_ok=True)
+            self.fail(f"{name}: {error.strerror}", FAILED if is_ours else USAGE)
         lines = [f"wrote {name}", *(f"apply needs {one}" for one in secrets)]
         self.emit({"file": name, "secrets": secrets}, lines, as_json=as_json)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync.inbox.replay import Preview, preview, replay
 from crm_sync.inbox.store import STUCK
-from crm_sync.management.base import PARTLY, USAGE, SyncCommand
+from crm_sync.management.base import PARTLY, USAGE, SyncCommand, count
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, read_moment
 
@@ -40,7 +40,7 @@ class Command(SyncCommand):
             "--event",
             "--delivery",
             metavar="NUMBER",
-            type=int,
+            type=count,
             nargs="+",
             help="only these received events, by the number on their page",
         )

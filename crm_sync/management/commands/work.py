@@ -8,11 +8,12 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync import hooks, permits, tasks
-from crm_sync.management.base import SyncCommand
+from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.observing import recording
 from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.leases import Tally
 from crm_sync.work.local import Local
+from crm_sync.work.queues import RowOutcome
 
 BUDGET = 20.0  # seconds of one turn; nobody else waits for this process
 
@@ -36,6 +37,8 @@ class Command(SyncCommand):
         lines = [f"{queue}: {outcome} {n}" for queue, outcome, n in counts] or ["nothing is due"]
         document = {"done": [list(count) for count in counts]}
         self.emit(document, lines, as_json=options["json"])
+        if failed := sum(n for _, outcome, n in counts if outcome == RowOutcome.FAILED):
+            self.fail(f"{failed} of what was due failed: the log says why", PARTLY)
 
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
@@ -50,8 +53,9 @@ class Command(SyncCommand):
         permits.share_connections()
         tasks.poll_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"work@{socket.gethostname()}")
-        # After SIGTERM, begun work is finished, as in a worker.
-        signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
+        # After SIGTERM or Ctrl-C, begun work is finished, as in a worker.
+        for one in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(one, lambda *_: queues.ending.set())
         Local(report=self._report).run()
 
     def _report(self, queue: str, tally: Tally) -> None:

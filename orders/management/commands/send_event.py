@@ -100,6 +100,9 @@ class Command(SyncCommand):
             known = sample_events.allowed(kind, _known(workspace, kind, options))
             payload = sample_events.sample(kind, at=at, fields=known | _set(options["set"]))
             parse(json.dumps(payload).encode())
+            for name, value in sample_events.headers(payload).items():
+                if not (value.isascii() and value.isprintable()):
+                    raise ValueError(f"{name} cannot be {value!r}: it is a header")
         except (sample_events.NoSuchKind, NotUnderstood, ValueError) as error:
             self.fail(str(error), USAGE)
         return payload

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.management.base import USAGE
+from crm_sync.management.base import USAGE, count
 from orders.management.order_command import OrderCommand
 from orders.models import Placement
 from orders.placing import settlement
@@ -21,7 +21,7 @@ class Command(OrderCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
-        parser.add_argument("placement", type=int, help="its number, as the admin shows it")
+        parser.add_argument("placement", type=count, help="its number, as the admin shows it")
         found = parser.add_mutually_exclusive_group(required=True)
         found.add_argument("--order", metavar="ID", help="it became this order of the platform")
         found.add_argument("--not-placed", action="store_true", help="there is no such order")

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.management.base import PARTLY, USAGE, SyncCommand
+from crm_sync.management.base import PARTLY, SyncCommand, count
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import problem_of
 from properties.domain.difference import short
@@ -31,7 +31,7 @@ class Command(SyncCommand):
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument(
-            "--sample", type=int, metavar="N", help="only N properties, chosen at random"
+            "--sample", type=count, metavar="N", help="only N properties, chosen at random"
         )
         parser.add_argument(
             "--repair", action="store_true", help="make due for a push what nothing explains"
@@ -39,8 +39,6 @@ class Command(SyncCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         workspace, sample = self.workspace(options["slug"]), options["sample"]
-        if sample is not None and sample < 1:
-            self.fail("--sample takes a number of properties, at least 1", USAGE)
         chosen = keys(workspace, sample=sample)
         report = self._compare(workspace, chosen)
         drifted = report.keys_of(DriftVerdict.UNEXPLAINED)

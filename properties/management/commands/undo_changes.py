@@ -8,8 +8,9 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
+from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand, count
 from crm_sync.models import Workspace
+from crm_sync.platform.events import FIRST, LAST
 from properties.catalog import label
 from properties.domain import undo_steps
 from properties.domain.change_selection import ChangeSelection
@@ -30,7 +31,7 @@ class Command(SyncCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
-        parser.add_argument("--import", type=int, dest="import_id", help="the number of an import")
+        parser.add_argument("--import", type=count, dest="import_id", help="number of an import")
         parser.add_argument("--person", help="the username of the person who changed it")
         parser.add_argument("--since", help='from then on, as "2026-05-04 09:00"')
         parser.add_argument("--until", help="before then")
@@ -85,7 +86,10 @@ class Command(SyncCommand):
             found = None
         if found is None:
             self.fail(f'{text!r} is no moment: write it as "2026-05-04 09:00"', USAGE)
-        return timezone.make_aware(found) if timezone.is_naive(found) else found
+        moment = timezone.make_aware(found) if timezone.is_naive(found) else found
+        if not FIRST <= moment <= LAST:
+            self.fail(f"{text!r} is at the end of the calendar: leave it out", USAGE)
+        return moment
 
 
 def _planned(plan: UndoPreview) -> dict[str, Any]:
