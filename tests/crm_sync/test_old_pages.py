@@ -12,9 +12,13 @@ from tests.properties.form_page import FormReader
 
 def opened(client, page: str, form: str) -> dict[str, list[str]]:
     """Return what a browser would post from a page that nobody has touched."""
+    return read(client.get(page).text, form)
+
+
+def read(text: str, form: str) -> dict[str, list[str]]:
     reader = FormReader()
     reader.begins = lambda has: has.get("id") == form
-    reader.feed(client.get(page).text)
+    reader.feed(text)
     assert reader.data
     return reader.data
 
@@ -44,6 +48,19 @@ def test_an_old_page_that_showed_nobody_removes_nobody(admin_client, main):
     main.people.add(person)
     admin_client.post(page, old | {"conflict_policy": "platform_wins"})
     assert [*main.people.all()] == [person]
+
+
+def test_what_was_added_beside_a_mistake_is_added_with_the_next_post(admin_client, main):
+    person = User.objects.create(username="person", is_staff=True)
+    page = reverse("admin:crm_sync_workspace_change", args=[main.pk])
+    data = opened(admin_client, page, "workspace_form") | {"people": [str(person.pk)]}
+    answer = admin_client.post(page, data | {"max_under_way": "0"})
+    assert list(answer.context["adminform"].form.errors) == ["max_under_way"]
+    again = read(answer.text, "workspace_form")
+    assert (again["people"], again.get("initial-people")) == ([str(person.pk)], None)
+    admin_client.post(page, again | {"max_under_way": "4"})
+    main.refresh_from_db()
+    assert ([*main.people.all()], main.max_under_way) == ([person], 4)
 
 
 @pytest.mark.rule("S17")

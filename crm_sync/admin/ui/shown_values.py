@@ -1,11 +1,13 @@
 """Forms of stored rows that change only what a person has changed on the page."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.forms.boundfield import BoundField
 
 if TYPE_CHECKING:
+    from django.http import QueryDict
+
     _Form = forms.ModelForm[Any]
 else:
     _Form = object
@@ -18,6 +20,15 @@ class KeepsOthers(_Form):
     again (S17). What is posted without shown values is compared with the stored ones.
     """
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self._has_shown:
+            self.data = data = cast("QueryDict", self.data).copy()
+            for name, field in self.fields.items():
+                if isinstance(field, forms.ModelMultipleChoiceField):
+                    # A browser posts nothing for a list that was shown empty.
+                    data.setlistdefault(self.add_initial_prefix(name))
+
     def __getitem__(self, name: str) -> BoundField:
         self.fields[name].show_hidden_initial = self._is_shown(self.fields[name])
         return super().__getitem__(name)
@@ -26,8 +37,12 @@ class KeepsOthers(_Form):
         is_secret = getattr(field.widget, "input_type", "") == "password"
         if self.instance.pk is None or field.disabled or is_secret:
             return False
+        return not self.is_bound or self._has_shown
+
+    @property
+    def _has_shown(self) -> bool:
         begins = self.add_initial_prefix("")
-        return not self.is_bound or any(name.startswith(begins) for name in self.data)
+        return any(name.startswith(begins) for name in self.data)
 
     def _post_clean(self) -> None:
         for name, field in self.fields.items():
