@@ -101,15 +101,22 @@ def _completed(document: Document, record: Document) -> Unsaid:
             **({TEXT: json.dumps(before[path])} if path in before else {}),
         }
         for path in odd
+        if _can_be_set(path)
     ]
     if own:
         record[openimmo_names.OWN] = own[0] if len(own) == 1 else own
         again = _read(record)
         if isinstance(again, Refusal):
             return [(WHOLE, reason) for reason in again.reasons]
-        if _odd(before, merge.leaves(again.document)):
+        if any(map(_can_be_set, _odd(before, merge.leaves(again.document)))):
             return [(WHOLE, _NOT_EXACTLY)]
     return [(path, why) for path, why in odd.items() if path in before]
+
+
+def _can_be_set(path: str) -> bool:
+    """Return whether a feed can set this leaf: not what only the platform sets or knows."""
+    field = catalog.find(path)
+    return field is not None and not field.read_only
 
 
 def _read(record: Document) -> Record | Refusal:
