@@ -42,7 +42,7 @@ def _product(platform: Platform, request: Request) -> str | None:
     order = platform.order(request.params["orderId"])
     assignment_id = request.params["assignmentId"]
     if assignment_id not in order["assignments"]:
-        raise Refused(404, f"the order has no assignment {assignment_id}")
+        raise Refused(404, f"the order has no assignment {assignment_id}", switch="unknownIds")
     product = request.query.get("product")
     if product is None and platform.switches["product"] == "required":
         raise bad("product", "is required")

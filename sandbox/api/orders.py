@@ -70,7 +70,7 @@ def _property(platform: Platform, request: Request) -> Document:
 def _session(platform: Platform, session_id: str) -> Document:
     session = platform.workspace.sessions.get(session_id)
     if session is None:
-        raise Refused(404, f"there is no session {session_id}")
+        raise Refused(404, f"there is no session {session_id}", switch="unknownIds")
     if parse_timestamp(session["expiresAt"], "expiresAt") <= platform.now():
         raise Refused(410, f"the session {session_id} has expired")
     return session
@@ -178,7 +178,7 @@ def reschedule(platform: Platform, request: Request) -> Answer:
         proposed_at = whole_timestamp(proposed_at, "proposedAt")
     assignment_id = request.text("assignmentId")
     if assignment_id is not None and assignment_id not in order["assignments"]:
-        raise Refused(404, f"the order has no assignment {assignment_id}")
+        raise Refused(404, f"the order has no assignment {assignment_id}", switch="unknownIds")
     wanted = order["assignments"] if assignment_id is None else [assignment_id]
     chosen = [
         one

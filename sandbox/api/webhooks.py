@@ -40,6 +40,7 @@ def delete(platform: Platform, request: Request) -> Answer:
     platform.workspace.webhook = None
     platform.workspace.history.clear()
     platform.workspace.pending.clear()
+    platform.workspace.delayed.clear()
     platform.version += 1
     return Answer(204)
 

@@ -295,6 +295,8 @@ class Platform:
         with self.lock:
             document = self.merged(self.property_(property_id), changes, by_platform=True)
             self.workspace.properties[property_id] = document | {"id": property_id}
+            if "objectReferenceId" in changes:
+                self.workspace.properties.index_again()
             self.version += 1
             return self.workspace.properties[property_id]
 

@@ -34,6 +34,12 @@ class Properties(dict[str, Document]):
         for key, document in documents:
             self[key] = document
 
+    def index_again(self) -> None:
+        """Let each reference name the first property that has it, as after a restart (A44)."""
+        self._ids.clear()
+        for key, document in self.items():
+            self[key] = document
+
     def __setitem__(self, key: str, document: Document) -> None:
         super().__setitem__(key, document)
         if reference := document.get("objectReferenceId"):

@@ -79,6 +79,8 @@ def test_a_property_in_sync_reaches_the_receiver_signed(workspace, row, receiver
     assert verified(headers, body, row.secret) == message
     with pytest.raises(ValueError, match="signature"):
         verified(headers, body + b" ", row.secret)
+    with pytest.raises(ValueError, match="signature"):
+        verified({**headers, "webhook-signature": None}, body, row.secret)
     # The same state again, however often it is read, is no news.
     Property.objects.update(due_at=now())
     drain_all()

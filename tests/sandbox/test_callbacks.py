@@ -222,3 +222,15 @@ def test_the_answer_of_a_redirect_is_kept_and_nobody_follows_it(box, hooked, cal
         "moved",
     )
     assert len(callback.requests) == 1
+
+
+def test_after_the_webhook_is_deleted_nothing_of_before_is_sent(box, hooked, callback, clock):
+    rules = [{"fault": "DELAYED", "seconds": 60}]
+    hooked.post("/_sandbox/faults", json={"rules": rules})
+    box.marketing_ready("201", "LINKEDIN")
+    box.deliver()
+    assert hooked.delete("/v1/webhooks").status_code == 204
+    assert configure(hooked).status_code == 201
+    clock.move(seconds=61)
+    hooked.post("/_sandbox/faults", json={})
+    assert (box.deliver(), callback.events) == (0, [])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from sandbox.app import Sandbox
 from sandbox.interface.lifecycle import (
     DOCUMENT_MOVES,
     ORDER_MOVES,
@@ -11,7 +14,8 @@ from sandbox.interface.lifecycle import (
     next_order_status,
     next_status,
 )
-from tests.sandbox.conftest import placed, status
+from sandbox.state.workspace import Workspace
+from tests.sandbox.conftest import Client, placed, status
 
 PHOTO, PLAN, ENERGY = "11", "13", "17"
 
@@ -70,3 +74,18 @@ def test_the_autopilot_moves_every_open_order_one_step(box, client):
         moved.append(count)
     assert moved == [3, 3, 3, 3]
     assert [status(client, one["id"]) for one in (first, second)] == ["COMPLETED"] * 2
+
+
+def test_a_reference_names_the_same_property_after_a_restart(box, client):
+    first, second = (
+        client.post("/v1/real-estate-properties", json=body).json()["id"]
+        for body in ({}, {"objectReferenceId": "A"})
+    )
+    client.patch(f"/_sandbox/properties/{first}", json={"objectReferenceId": "A"})
+    path = "/v1/real-estate-properties/by-reference/A"
+    assert client.get(path).json()["id"] == first
+    state = json.loads(json.dumps(box.workspace.to_json()))
+    later = Client(Sandbox(token="test-token", workspace=Workspace.from_json(state)))
+    assert later.get(path).json()["id"] == first
+    client.patch(f"/_sandbox/properties/{first}", json={"objectReferenceId": "B"})
+    assert client.get(path).json()["id"] == second

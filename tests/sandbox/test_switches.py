@@ -96,3 +96,18 @@ def test_an_order_comes_to_its_end_on_every_kind_of_platform(kind, callback):
     order = client.get(f"/v1/orders/{order_id}").json()
     assert (order["status"], str(order["id"])) == ("COMPLETED", str(order_id))
     assert json.dumps(box.workspace.to_json())
+
+
+def test_an_unknown_id_is_answered_alike_wherever_it_stands(hooked):
+    order = hooked.order("11")
+    one = f"/v1/orders/{order['id']}"
+    hooked.post("/_sandbox/switches", json={"unknownIds": "403"})
+    answers = [
+        hooked.get("/v1/orders/x"),
+        hooked.get("/v1/sessions/x/products"),
+        hooked.post("/v1/sessions/x/instructions", json={"products": [{"id": "11"}]}),
+        hooked.get(f"{one}/assignments/x/materials"),
+        hooked.get(f"/materials/{order['id']}/x"),
+        hooked.put(f"{one}/reschedule", json={"userId": "101", "assignmentId": "x"}),
+    ]
+    assert [answer.status_code for answer in answers] == [403] * 6
