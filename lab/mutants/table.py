@@ -806,7 +806,7 @@ MUTANTS = (
         "what was refused is tried again (I10)",
         "properties/push",
         "refused",
-        "A if named and B.parts else C",
+        "A if is_less and B.parts else C",
         "A + timedelta(seconds=5)",
         (POISON,),
     ),

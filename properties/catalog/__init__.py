@@ -32,7 +32,7 @@ from properties.catalog.lookup import (
 )
 from properties.catalog.ranges import range_of
 from properties.catalog.sendable_parts import UNKNOWN, holds_unknown, is_vacant, sendable
-from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
+from properties.catalog.unknown import LONGEST_LEAF, UNKNOWN_NAMES, within_limit
 from properties.catalog.validation import (
     FieldFault,
     misplaced,
@@ -46,6 +46,7 @@ from properties.merge import MERGED, UNSENDABLE
 __all__ = [
     "FIELDS",
     "GROUPS",
+    "LONGEST_LEAF",
     "MERGED",
     "OTHERS",
     "PLACED",

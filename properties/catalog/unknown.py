@@ -4,11 +4,14 @@
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from properties.catalog.field import Kind
 from properties.catalog.lookup import find
+from properties.merge import MERGED
 
+LONGEST_LEAF = 300  # characters of a path in the history, which an index holds
 UNKNOWN_NAMES = 200  # names in one document, including names inside unknown values
 
 
@@ -18,7 +21,7 @@ def within_limit(document: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     Whole values are left out, never a part of one; which ones depends on their names alone, so two
     reads of the same property leave out the same.
     """
-    if _names(document) <= UNKNOWN_NAMES:  # of all kinds, and nearly always
+    if _names(document) <= UNKNOWN_NAMES and not _has_long(document):  # nearly always
         return dict(document), 0
     bound = _Bound()
     return bound.kept(document, ""), bound.left_out
@@ -33,7 +36,7 @@ class _Bound:
         for name in sorted(members):
             field = find(prefix + name)
             if field is None:
-                self._take(kept, name, members[name])
+                self._take(kept, name, members[name], prefix)
             elif field.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(members[name], dict):
                 kept[name] = self.kept(members[name], f"{prefix}{name}.")
             elif field.kind is Kind.OBJECT_LIST and isinstance(members[name], list):
@@ -45,13 +48,20 @@ class _Bound:
     def _item(self, item: Any, prefix: str) -> Any:
         return self.kept(item, prefix) if isinstance(item, dict) else item
 
-    def _take(self, kept: dict[str, Any], name: str, value: Any) -> None:
+    def _take(self, kept: dict[str, Any], name: str, value: Any, prefix: str) -> None:
         names = 1 + _names(value)
-        if names <= self.room:
+        if names <= self.room and len(prefix + name) <= LONGEST_LEAF:
             self.room -= names
             kept[name] = value
         else:
             self.left_out += names
+
+
+def _has_long(document: Mapping[str, Any]) -> bool:
+    """Return whether a leaf may have a path that is too long."""
+    inner = (one for name in MERGED if isinstance(one := document.get(name), Mapping))
+    names = chain(document, *inner)
+    return any(len(name) > LONGEST_LEAF - 20 for name in names)
 
 
 def _names(value: Any) -> int:

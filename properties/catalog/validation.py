@@ -17,6 +17,7 @@ from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import FIELDS, READ_ONLY, find, leaf_of, members, required
 from properties.catalog.ranges import range_fault
 from properties.catalog.sendable_parts import UNKNOWN
+from properties.catalog.unknown import LONGEST_LEAF
 from properties.merge import MERGED
 
 # Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.
@@ -90,6 +91,15 @@ def misplaced(path: str) -> FieldFault | None:
             path,
             sentence(
                 "This is a part of %(leaf)s, which is sent as a whole: set %(leaf)s", leaf=leaf
+            ),
+        )
+    if len(leaf) > LONGEST_LEAF:
+        return FieldFault(
+            path,
+            sentence(
+                "Use at most %(most)s characters, not %(count)s",
+                most=LONGEST_LEAF,
+                count=len(leaf),
             ),
         )
     return None if leaf else FieldFault(path, sentence("Every field needs a name"))

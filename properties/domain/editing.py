@@ -25,6 +25,7 @@ from crm_sync.work.doorbell import doorbell
 from crm_sync.work.fast_sql import RowInsert, RowUpdate
 from properties import merge
 from properties.catalog import (
+    LONGEST_LEAF,
     READ_ONLY,
     UNKNOWN_NAMES,
     FieldFault,
@@ -243,7 +244,8 @@ def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
 
     A stored value at a path that is no leaf was not written by `edit`, and may be cleared.
     """
-    said = {path: value for path, value in changes.items() if value is not None}
+    fits = {path: value for path, value in changes.items() if len(path) <= LONGEST_LEAF}
+    said = {path: value for path, value in fits.items() if value is not None}
     surplus = within_limit({**before, **said})[1]
     if surplus and surplus > within_limit(before)[1]:
         text = sentence(

@@ -26,7 +26,7 @@ from properties.catalog import READ_ONLY, equal
 from properties.domain import candidates, field_history, owners
 from properties.domain.candidates import only_here, only_there
 from properties.domain.editing import QUEUE, REFERENCE, as_read
-from properties.models import BatchEdit, Change, Property
+from properties.models import BatchEdit, Change, Conflict, Property
 from properties.models.change import Cause, Origin
 from properties.models.property import UNFED, with_derived
 from properties.pull.observation import Observation, observe
@@ -126,7 +126,17 @@ def _link(here: Property, there: Property, by: Linking) -> None:
     if not mine.update(**with_derived(there, columns), revision=revision + 1):
         raise _Lost
     there.revision = revision
+    _end_agreed(there, columns, by)
     _record(here, there, columns["desired"], seen, by)
+
+
+def _end_agreed(there: Property, columns: dict[str, Any], by: Linking) -> None:
+    """Close the questions about the property that is gone: the platform has these values now."""
+    wanted, asked = merge.leaves(columns["desired"]), columns["problem"].get("CONFLICT", {})
+    opened = Conflict.objects.filter(real_estate_property=there, decision="")
+    paths = opened.exclude(path__in=[*asked]).values_list("path", flat=True)
+    values = {path: wanted.get(path) for path in paths}
+    field_history.close_conflicts(there, values, origin=Origin.PLATFORM, now=by.now)
 
 
 def _wanted(here: Property, there: Property) -> merge.Document:

@@ -11,7 +11,7 @@ from crm_sync.platform import references
 from crm_sync.sentence import sentence
 from crm_sync.text import plain
 from properties import merge
-from properties.catalog import equal, holds_unknown, is_empty, is_vacant, sendable
+from properties.catalog import READ_ONLY, equal, holds_unknown, is_empty, is_vacant, sendable
 from properties.domain import unsayable
 from properties.domain.difference import rule_ends
 from properties.domain.editing import REFERENCE
@@ -103,7 +103,8 @@ def observe(
     first = {
         clash.path: clash.theirs
         for clash in merged.clashes
-        if not row.observed and clash.ours is None and clash.path not in pending
+        if clash.path in READ_ONLY
+        or (not row.observed and clash.ours is None and clash.path not in pending)
     }
     adopted = worded | merged.adopted | first
     ended = _ended(row, ours, shown, ownership)

@@ -62,6 +62,8 @@ def read(client: Client, row: Property) -> ReadResult:
 def _read(client: Client, row: Property) -> ReadResult:
     if goes_by_id(row):
         return ReadResult(_by_id(client, row), by_id=True)
+    if row.object_reference_id is None:  # nothing names what is gone and never had one (A44)
+        return ReadResult(None, by_id=False)
     if references.path_fault(str(row.object_reference_id)):
         listed = _in_list(client, row)
         return ReadResult(listed, by_id=listed is not None)

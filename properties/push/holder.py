@@ -20,6 +20,7 @@ from crm_sync.work.leases import Claim, LeaseLost
 from properties import merge
 from properties.catalog import READ_ONLY
 from properties.domain import field_history
+from properties.domain.editing import REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_derived, with_problem
@@ -176,12 +177,24 @@ def _with_free_key(row: Property, columns: Columns) -> Columns:
         return columns
     mine = Property.objects.filter(workspace=row.workspace_id, object_reference_id=reference)
     other = mine.exclude(pk=row.pk).first()
-    if other is None:
+    if other is None or _let_go(other, reference, columns["read_at"]):
         return columns
     said = taken_reference(reference, other)
     problem = with_problem(columns["problem"], ProblemKind.DUPLICATE, said)
     kept = {name: value for name, value in columns.items() if name != "object_reference_id"}
     return kept | {"problem": problem}
+
+
+def _let_go(other: Property, reference: str, now: datetime) -> bool:
+    """Take a reference from a row whose property has another one by now, on both sides (A44).
+
+    It becomes due, and its read gives it the one that it has. So two can exchange theirs.
+    """
+    both = {other.observed.get(REFERENCE), other.desired.get(REFERENCE)}
+    if other.platform_id is None or len(both) != 1 or not both.isdisjoint({None, "", reference}):
+        return False
+    as_read = Property.objects.filter(pk=other.pk, revision=other.revision)
+    return bool(as_read.update(object_reference_id=None, revision=other.revision + 1, due_at=now))
 
 
 def _with_revision(row: Property, columns: Columns) -> Columns:

@@ -225,6 +225,7 @@ def settle(
     is_answer: bool,
     earlier: EarlierCalls,
     now: datetime,
+    fought: Callable[[str], bool] = never_fought,
 ) -> Plan:
     """Merge into the row what the platform holds after our call, and end the push.
 
@@ -238,7 +239,16 @@ def settle(
     """
     about = sent.parts if is_answer else None
     took = sent.parts
-    seen = observe(row, document, ownership, now=now, inflight=row.inflight, sent=about, took=took)
+    seen = observe(
+        row,
+        document,
+        ownership,
+        now=now,
+        inflight=row.inflight,
+        sent=about,
+        took=took,
+        fought=fought,
+    )
     columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
@@ -295,10 +305,15 @@ def refused(
 ) -> Plan:
     """Store the platform's message at the refused field, and send the other fields (§7)."""
     named = _named(row, error, call)
-    problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": problem_of(error)})
+    # Without a field that the call had, the next one would be the same (I10).
+    is_less = call is not CallState.UNSENT and bool(
+        (named.keys() & row.inflight.keys()) - row.blocked
+    )
+    told = named if is_less else {**named, "": problem_of(error)}
+    problem = with_problem(row.problem, ProblemKind.REFUSED, told)
     rest = smallest_patch(row, ownership, blocked=row.blocked | named.keys())
     columns = {
-        **_due(earlier, now if named and rest.parts else None),
+        **_due(earlier, now if is_less and rest.parts else None),
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
         "last_answer": problem_of(error),
     }

@@ -215,7 +215,14 @@ class _Push:
         now, rules = self.clock(), self.ownership
         self.holder.write_plan(
             lambda row: plan.settle(
-                row, document, rules, sent=sent, is_answer=is_answer, earlier=self.earlier, now=now
+                row,
+                document,
+                rules,
+                sent=sent,
+                is_answer=is_answer,
+                earlier=self.earlier,
+                now=now,
+                fought=lambda path: field_history.was_fought_over(row, path, now=now),
             )
         )
 
