@@ -75,6 +75,8 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise _unfit(var, said, cast) from None
         if said is None:
             return value
+        if cast is list:
+            return [one.strip() for one in value]
         if cast is bool and said.lower() not in YES_OR_NO:
             raise _unfit(var, said, cast)
         if cast in {int, float} and not _is_in_range(var, value):

@@ -85,7 +85,9 @@ class WebhookView(APIView):
         refusal = CallbackRefusal(405, f"the method {request.method} is not taken")
         workspace = auth.read(named["workspace_uuid"])
         if workspace is not None:
-            refusal = _noted(refusal, workspace, request, timezone.now())
+            now = timezone.now()
+            is_wrong = not auth.lets_in(workspace, request, now)
+            refusal = _noted(refusal, workspace, request, now, is_wrong=is_wrong)
         raise refusal
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -176,7 +178,12 @@ def _ask_for_missed() -> None:
 
 
 def _noted(
-    refusal: CallbackRefusal, workspace: Workspace, request: Request, now: datetime
+    refusal: CallbackRefusal,
+    workspace: Workspace,
+    request: Request,
+    now: datetime,
+    *,
+    is_wrong: bool = False,
 ) -> CallbackRefusal:
     """Count a refusal, so that a person sees it in the admin; return the refusal to send (S22).
 
@@ -185,7 +192,7 @@ def _noted(
     if is_ours(request.headers.get(TEST_HEADER, "")):
         return refusal
     source, number = callers.source(request), 1
-    if refusal.status_code == WRONG_SECRET:
+    if is_wrong or refusal.status_code == WRONG_SECRET:
         most, at = settings.CALLBACK_WRONG_A_MINUTE, time.monotonic()
         if wrong.are_too_many(workspace.pk, source, most=most, now=at):
             refusal = CallbackRefusal(429, "too many wrong secrets")

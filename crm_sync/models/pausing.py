@@ -83,7 +83,7 @@ class Pausing(models.Model):
             # Not a pause, since other calls may succeed, but the page must not show "connected".
             self._note(unpaused, **problem)
         elif isinstance(error, TransientError | AuthError):
-            told = getattr(error, "retry_after", None)
+            told = getattr(error, "retry_after", None) or None  # 0: it names no time
             until = Value(now + self._wait(error), output_field=models.DateTimeField())
             one_more = Case(When(unpaused, then=1), default=0)
             self._note(
@@ -97,7 +97,7 @@ class Pausing(models.Model):
         if isinstance(error, AuthError):
             return NOT_ALLOWED_PAUSE
         told = error.retry_after
-        return _probing(self.pauses) if told is None else timedelta(seconds=told)
+        return _probing(self.pauses) if not told else timedelta(seconds=told)
 
     def resume(self) -> None:
         """Remove the pause and the problem, since the connection was set up again."""

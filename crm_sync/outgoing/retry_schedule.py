@@ -1,6 +1,7 @@
 """Pure functions: the time of the next attempt, by Standard Webhooks 1.0.0."""
 
 import random
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from crm_sync.platform import responses
@@ -28,7 +29,7 @@ def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datet
     return now + delay * (1 + JITTER * random.random())
 
 
-def retry_after(value: str, *, now: datetime) -> timedelta:
-    """Return the delay of a `Retry-After` header, at most an hour; none if it says nothing."""
-    seconds = responses.retry_after(value, now) or 0.0
+def retry_after(headers: Mapping[str, str], *, now: datetime) -> timedelta:
+    """Return the delay that a `Retry-After` names, at most an hour; none if it says nothing."""
+    seconds = responses.retry_after(headers, now) or 0.0
     return timedelta(seconds=min(seconds, LONGEST_RETRY_AFTER))

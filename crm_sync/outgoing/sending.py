@@ -79,7 +79,7 @@ class Receiver:
             text = Sentence()
         if 300 <= answer.status < 400:
             text = NOT_FOLLOWED
-        wait = retry_schedule.retry_after(answer.headers.get("Retry-After", ""), now=timezone.now())
+        wait = retry_schedule.retry_after(answer.headers, now=timezone.now())
         status = str(answer.status)
         if text.strip():
             said = sentence("answered %(status)s: %(text)s", status=status, text=text)
@@ -90,7 +90,8 @@ class Receiver:
     def _masked(self, text: Sentence) -> Sentence:
         # The query of the address may contain a key.
         parts = urlsplit(self.address)
-        in_query = tuple(value for _, value in parse_qsl(parts.query))
+        query = parse_qsl(parts.query, keep_blank_values=True)
+        in_query = tuple(value or name for name, value in query)
         if self.is_chat:
             in_query += tuple(one for one in parts.path.split("/") if len(one) >= LEAST_KEY)
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)

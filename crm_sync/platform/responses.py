@@ -83,6 +83,7 @@ def read_answer(
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
+    told = retry_after(headers, now)
     message = f"{call}: {status} {words}".rstrip()
     said: Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
     if status in (401, 403):
@@ -100,7 +101,7 @@ def read_answer(
             # request the same call at another address (RFC 9110, 15.4).
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
-            retry_after=retry_after(headers.get("Retry-After", ""), now),
+            retry_after=told,
             **said,
         )
     raise RejectedError(message, status=status, fields=fields, **said)
@@ -132,15 +133,16 @@ def http_date(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def retry_after(text: str, now: datetime) -> float | None:
-    """Read a `Retry-After`, which is in seconds or a date; the seconds, or None if it is neither.
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds of `Retry-After`, which names them or a date; None if it says neither.
 
-    Args:
-        now: by the clock of who answered, if they said it.
+    A date is by the clock of whoever answered, which their `Date` shows (I29).
     """
+    text = headers.get("Retry-After", "")
     try:
         seconds = float(text)
     except ValueError:
         moment = http_date(text)
-        seconds = (moment - now).total_seconds() if moment else math.nan
+        theirs = http_date(headers.get("Date", "")) or now
+        seconds = (moment - theirs).total_seconds() if moment else math.nan
     return None if math.isnan(seconds) else min(max(0.0, seconds), RETRY_AFTER_LIMIT)

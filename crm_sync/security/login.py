@@ -89,17 +89,24 @@ def wrong_password() -> str:
 
 
 def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
-    """Return whether the password is right, or not needed.
-
-    A wrong password counts as a failed login.
-    """
+    """Return whether the password is right, or not needed; see `is_own`."""
     if not needs_password(request, now):
         return True
-    name = request.user.get_username()
-    if not password or authenticate(request, username=name, password=password) != request.user:
+    if not is_own(request, password):
         return False
     request.session[CONFIRMED] = now.isoformat()
     return True
+
+
+def is_own(request: HttpRequest, password: str) -> bool:
+    """Return whether this is the person's password. A wrong one counts as a failed login.
+
+    Of a name that is locked, not even the right one is taken.
+    """
+    name = request.user.get_username()
+    return bool(password) and (
+        authenticate(request, username=name, password=password) == request.user
+    )
 
 
 def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import transaction
 
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.addresses import leads_here
@@ -129,10 +130,27 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
         answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
         if not _may_have_worked(error):
-            _keep(workspace, **before)
+            _undo(workspace, before)
         raise
-    _keep(workspace, previous_auth_secret_until=now + ROTATION_OVERLAP)
+    # All three: another rotation to the same secret may have been refused meanwhile.
+    _keep(
+        workspace,
+        auth_secret=workspace.auth_secret,
+        previous_auth_secret=workspace.previous_auth_secret,
+        previous_auth_secret_until=now + ROTATION_OVERLAP,
+    )
     return answer
+
+
+def _undo(workspace: Workspace, before: dict[str, Any]) -> None:
+    """Restore the secrets, unless another rotation to the same secret has ended meanwhile."""
+    with transaction.atomic():
+        stored = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        is_open = stored.previous_auth_secret_until is None
+        if is_open and stored.auth_secret == workspace.auth_secret:
+            _keep(workspace, **before)
+        else:
+            workspace.refresh_from_db(fields=ROTATED)
 
 
 def _is_unfinished(workspace: Workspace) -> bool:

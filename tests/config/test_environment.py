@@ -226,3 +226,8 @@ def test_the_settings_take_each_value_of_the_example(tmp_path):
     del shown["DATA_DIR"]
     ended = start(tmp_path / "data", **shown | here)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_blank_behind_a_comma_is_no_part_of_a_host(monkeypatch):
+    monkeypatch.setenv("OUTGOING_INTERNAL_HOSTS", "crm.lan, 10.1.0.0/16")
+    assert Env().list("OUTGOING_INTERNAL_HOSTS") == ["crm.lan", "10.1.0.0/16"]

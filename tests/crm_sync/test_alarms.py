@@ -14,7 +14,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from crm_sync import hooks
-from crm_sync.models import Alarm, AlarmKind, Heartbeat, OutgoingMessage, Workspace
+from crm_sync.models import Alarm, AlarmKind, Heartbeat, OutgoingMessage, Subscription, Workspace
 from crm_sync.observing import alarm_report, alarms
 from crm_sync.tasks import clear_deliveries, look_for_alarms, rest_until_the_next_look
 from crm_sync.work import leases, turn
@@ -356,3 +356,14 @@ def test_an_operator_chooses_the_kinds_on_their_own_page_and_an_agent_sees_none(
     assert [name for name in EVERY if getattr(row, name)] == ["alarm_no_worker"]
     assert (row.due_at, row.kinds) == (None, [])
     assert "Alarms by mail" not in client_of("orders.view_order").get(page).content.decode()
+
+
+def test_what_a_person_has_disabled_is_no_alarm(main, boss):
+    since = timezone.now() - timedelta(hours=2)
+    row = subscribe(main, "https://a.test/", failing_since=since, problem="answered 500")
+    act = {"action": "disable", "_selected_action": row.pk}
+    boss.post("/admin/crm_sync/subscription/", act)
+    assert not Subscription.objects.get().is_enabled
+    kinds = {one.kind for one in alarms.troubles(timezone.now())}
+    assert "receiver_failing" not in kinds
+    assert "gets no messages" not in boss.get("/admin/").content.decode()

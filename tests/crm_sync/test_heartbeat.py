@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from crm_sync.models import Heartbeat
 from crm_sync.work import heartbeat
@@ -150,3 +151,12 @@ def test_a_database_that_does_not_answer_is_said_once_and_once_when_it_is_back(c
         "the heartbeat of worker celery@a is written again",
     ]
     assert row()[0] == NOON
+
+
+@pytest.mark.rule("I29")
+def test_a_worker_that_a_wrong_clock_has_seen_is_not_alive(db):
+    now = timezone.now()
+    ahead = now + timedelta(days=1)
+    Heartbeat.objects.create(kind="worker", name="dead", started_at=ahead, seen_at=ahead)
+    (worker,) = heartbeat.presences(now, (heartbeat.Kind.WORKER,))
+    assert worker.is_missing

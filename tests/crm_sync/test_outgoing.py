@@ -193,7 +193,7 @@ def test_who_asks_to_be_left_alone_is_for_an_hour_at_most(main, row, receiver):
     soon = "Thu, 01 Jan 2026 12:00:30 GMT"
     said = ("7200", soon, "", "-1", "Wed, 21 Oct", "²")
     at = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    found = [retry_schedule.retry_after(value, now=at) for value in said]
+    found = [retry_schedule.retry_after({"Retry-After": one}, now=at) for one in said]
     assert found == [timedelta(hours=1), timedelta(seconds=30), *(4 * [timedelta()])]
 
 

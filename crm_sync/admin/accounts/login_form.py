@@ -4,7 +4,9 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import AuthenticationForm
@@ -50,6 +52,15 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
     def variant(self) -> str:
         """The look of the button: a page has one primary button."""
         return "default" if provider.is_on() else "primary"
+
+    def clean_username(self) -> str:
+        """Return the name of the account with this name or mail address, if there is just one."""
+        typed = str(self.cleaned_data["username"])
+        if "@" not in typed or User.objects.filter(username=typed).exists():
+            return typed
+        of = Q(username__iexact=typed) | Q(email__iexact=typed)
+        found = User.objects.filter(of).values_list("username", flat=True)[:2]
+        return found[0] if len(found) == 1 else typed
 
     def confirm_login_allowed(self, user: Any) -> None:
         """Refuse a password if everybody but superusers has to log in with the provider."""

@@ -335,6 +335,10 @@ def password_change(
     request: HttpRequest, extra_context: dict[str, Any] | None = None
 ) -> HttpResponse:
     """Change the user's own password, and log it in the history of the account (S17)."""
+    given = request.POST.get("old_password", "")
+    if given and not login.is_own(request, given):
+        messages.error(request, login.wrong_password())
+        return HttpResponseRedirect(request.path)
     answer = _password_change(request, extra_context)
     if answer.status_code == HTTPStatus.FOUND:
         note(

@@ -272,7 +272,8 @@ class SubscriptionAdmin(ScopedAdmin):
         """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
         said = gettext("Disabled: %(count)s.")
-        return self._switch(request, rows, sentence("Disabled."), said, is_enabled=False)
+        calm = {"attempts": 0, "failing_since": None, "problem": ""}  # no failure any more
+        return self._switch(request, rows, sentence("Disabled."), said, is_enabled=False, **calm)
 
     def _switch(
         self,

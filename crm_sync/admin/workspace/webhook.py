@@ -196,7 +196,12 @@ def repair(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     """Set the webhooks as they should be. One message for each workspace shows the result."""
     for workspace_id, slug in chosen.values_list("pk", "slug"):
         try:
-            configuration.repair(Workspace.objects.get(pk=workspace_id), now=timezone.now())
+            workspace = Workspace.objects.get(pk=workspace_id)
+            if not workspace.auth_secret and login.needs_password(request, timezone.now()):
+                text = _("%(workspace)s has no webhook yet: configure it.")
+                messages.error(request, text % {"workspace": slug})
+                continue
+            configuration.repair(workspace, now=timezone.now())
         except SyncError as error:
             messages.error(request, format_html("{}: {}", slug, problem_cell(error)))
         except REFUSED as error:
