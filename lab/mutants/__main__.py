@@ -32,7 +32,7 @@ from queue import SimpleQueue
 
 from lab.mutants.places import find
 from lab.mutants.table import CLAIMED, MUTANTS, POSTGRESQL, SQLITE, Mutant
-from lab.world.cores import keep_to_one
+from lab.world.cores import pin
 from tests.postgresql import URL, is_there
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,10 +102,9 @@ def _world(chosen: list[Mutant], options: argparse.Namespace) -> int:
     """Let the world play with each bug, and tell how many it sees; 1 if it claims one it misses."""
     numbers = count()
 
-    def pin() -> None:  # what a thread of the pool starts stays on its core
-        keep_to_one(next(numbers))
-
-    with _trees() as trees, ThreadPoolExecutor(AT_ONCE, initializer=pin) as pool:
+    # What a thread of the pool starts stays on the core of that thread.
+    pool = ThreadPoolExecutor(AT_ONCE, initializer=lambda: pin(next(numbers)))
+    with _trees() as trees, pool:
         seen = list(pool.map(lambda one: _in_the_world(one, options, trees), chosen))
     counts: dict[str, list[bool]] = {}
     for mutant, is_seen in zip(chosen, seen, strict=True):

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
         for number in range(options.at_once):
             pid = os.fork()
             if pid == 0:
-                cores.keep_to_one(number)
+                cores.pin(number)
                 seeds = _Seeds(options, began, number)
                 os._exit(_play(seeds, template, folder, options))
             codes.append(pid)

@@ -3,7 +3,7 @@
 import os
 
 
-def keep_to_one(number: int) -> None:
+def pin(number: int) -> None:
     """Let the calling thread, and all that it starts, run on one core; `number` says on which.
 
     A hand-over to another core costs a fifth of a play. Only Linux knows how to forbid it.

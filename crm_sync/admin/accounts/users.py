@@ -34,7 +34,7 @@ from crm_sync.admin.ui.base import (
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.scope import note
-from crm_sync.admin.ui.shown_values import KeepsOthers
+from crm_sync.admin.ui.shown_values import ShownValues
 from crm_sync.models import Workspace
 from crm_sync.security import login, provider, provider_login, sessions
 from crm_sync.security.roles import role_name
@@ -178,7 +178,7 @@ def _asking(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     return answer
 
 
-class PersonForm(KeepsOthers, UserChangeForm):  # type: ignore[misc]
+class PersonForm(ShownValues, UserChangeForm):  # type: ignore[misc]
     """The form of Django, with the workspaces that the person sees."""
 
     workspaces = forms.ModelMultipleChoiceField(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.utils.html import format_html
 
-from crm_sync.admin.ui.shown_values import KeepsOthers
+from crm_sync.admin.ui.shown_values import ShownValues
 from crm_sync.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ TOO_LONG = re.compile(r"\d{19}")  # for an integer column
 
 if not TYPE_CHECKING:
 
-    class ModelForm(KeepsOthers, forms.ModelForm):
+    class ModelForm(ShownValues, forms.ModelForm):
         """The form of a row."""
 
     class ModelAdmin(unfold.ModelAdmin):

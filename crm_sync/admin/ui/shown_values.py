@@ -13,7 +13,7 @@ else:
     _Form = object
 
 
-class KeepsOthers(_Form):
+class ShownValues(_Form):
     """A part of a form, which posts with each field the value that its page has shown.
 
     So an old page puts back nothing that a colleague has saved since, and gives nobody access
