@@ -1,5 +1,6 @@
 """Sets the webhook configuration on the platform (§4.1)."""
 
+import hmac
 import secrets
 from datetime import datetime, timedelta
 from typing import Any
@@ -146,8 +147,8 @@ def _undo(workspace: Workspace, before: dict[str, Any]) -> None:
     """Restore the secrets, unless another rotation to the same secret has ended meanwhile."""
     with transaction.atomic():
         stored = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        is_open = stored.previous_auth_secret_until is None
-        if is_open and stored.auth_secret == workspace.auth_secret:
+        is_same = hmac.compare_digest(stored.auth_secret.encode(), workspace.auth_secret.encode())
+        if is_same and stored.previous_auth_secret_until is None:
             _keep(workspace, **before)
         else:
             workspace.refresh_from_db(fields=ROTATED)
