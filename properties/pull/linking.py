@@ -111,6 +111,7 @@ def _link(here: Property, there: Property, by: Linking) -> None:
     # This locks the row, so that no worker claims it.
     if not free.update(due_at=None, verify_at=None):
         raise _Lost
+    _end_replaced(here, there, by)
     revision = absorb(here, there)
     seen = _seen(here, there, by)
     columns: dict[str, Any] = {
@@ -128,6 +129,16 @@ def _link(here: Property, there: Property, by: Linking) -> None:
     there.revision = revision
     _end_agreed(there, columns, by)
     _record(here, there, columns["desired"], seen, by)
+
+
+def _end_replaced(here: Property, there: Property, by: Linking) -> None:
+    """Close the questions about the property that is gone at fields where the other one has one."""
+    asked = Conflict.objects.filter(real_estate_property=there, decision="").values("path")
+    opened = Conflict.objects.filter(real_estate_property=here, decision="", path__in=asked)
+    wanted = merge.leaves(here.desired)
+    values = {path: wanted.get(path) for path in opened.values_list("path", flat=True)}
+    origin = Origin.ADMIN if by.actor else Origin.API
+    field_history.close_conflicts(here, values, origin=origin, now=by.now, actor=by.actor)
 
 
 def _end_agreed(there: Property, columns: dict[str, Any], by: Linking) -> None:

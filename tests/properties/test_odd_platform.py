@@ -181,3 +181,29 @@ def test_a_link_leaves_no_open_conflict_at_a_field_in_which_both_agree(box, work
     (row,) = Property.objects.all()
     asked = Conflict.objects.filter(decision="").values_list("path", flat=True)
     assert set(asked) == set(row.problem.get("CONFLICT", {}))
+
+
+@pytest.mark.rule("I36")
+def test_two_properties_with_a_conflict_at_one_field_can_be_linked(box, workspace, drain_all):
+    box.workspace.properties.clear()
+    workspace.conflict_policy = "ask"
+    workspace.save()
+    row = create(workspace, "CRM-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    edit(row, {"title": "Ours"}, origin="ADMIN", now=now())
+    drain_all()
+    gone(box, row, drain_all)
+    key = put(box, 2, title="House")
+    list(pull(workspace))
+    drain_all()
+    there = Property.objects.get(platform_id=key)
+    box.edit_property(key, {"title": "Theirs 2"})
+    edit(there, {"title": "Ours 2"}, origin="ADMIN", now=now())
+    drain_all()
+    assert link(workspace.pk, row.pk, there.pk, Linking(policy="ask", now=now())) == "linked"
+    (row,) = Property.objects.all()
+    told = Conflict.objects.order_by("pk").values_list("theirs", "decision")
+    assert list(told) == [("Theirs", "OURS"), ("Theirs 2", "")]
+    assert list(row.problem) == ["CONFLICT"]
