@@ -110,7 +110,7 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
     def days(self, var: str, default: Mapping[str, int]) -> dict[str, int]:
         """Return the days by name: from `name=days` in a list, else the default."""
         found = dict(default)
-        for one in map(str.strip, self.list(var, default=[])):
+        for one in self.list(var, default=[]):
             name, _, days = one.partition("=")
             if name not in default or not days.isdecimal() or int(days) > MOST_DAYS:
                 raise ImproperlyConfigured(
@@ -135,9 +135,22 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise ImproperlyConfigured(f"{var} is no JSON object of texts. See .env.example.")
         return found
 
+    def hosts(self, var: str) -> list[str]:
+        """Return a list of hosts, with or without a port, and of networks."""
+        names: list[str] = self.list(var, default=[])
+        for name in (one for one in names if "/" in one):
+            try:
+                ip_network(name, strict=False)
+            except ValueError:
+                raise ImproperlyConfigured(
+                    f"{var} holds {name!r}: hosts like crm.example.com:8443 and networks like"
+                    " 10.0.0.0/8, with commas between them. See .env.example."
+                ) from None
+        return names
+
     def networks(self, var: str) -> list[str]:
         """Return a list of addresses, networks, and `unix` for a socket of this machine."""
-        names: list[str] = [one.strip() for one in self.list(var, default=[])]
+        names: list[str] = self.list(var, default=[])
         for name in names:
             try:
                 ip_network("::" if name == "unix" else name, strict=False)

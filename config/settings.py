@@ -121,12 +121,12 @@ FEED_MISSING_SHARE = 0.2
 SOURCE_FILE_LIMIT = 512 * 1024**2
 SOURCE_DEADLINE = 900.0
 SOURCE_FOLDERS: list[str] = env.list("SOURCE_FOLDERS", default=[])
-SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
+SOURCE_INTERNAL_HOSTS: list[str] = env.hosts("SOURCE_INTERNAL_HOSTS")
 # The files of materials: whether they are downloaded into the storage "materials", the most bytes
 # of a file, and the hosts of our own network that may be called for them (S13).
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
 MATERIALS_FILE_LIMIT = 512 * 1024**2
-MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
+MATERIALS_INTERNAL_HOSTS: list[str] = env.hosts("MATERIALS_INTERNAL_HOSTS")
 # The folders of this machine into which files of materials may be uploaded. Hosts of our own
 # network that may be targets are those of OUTGOING_INTERNAL_HOSTS.
 TARGET_FOLDERS: list[str] = env.list("TARGET_FOLDERS", default=[])
@@ -137,7 +137,7 @@ PLATFORM_CALLS_KEEP_ROWS = 100_000
 
 # Messages to other systems (docs/outgoing.md): the hosts ("host", "host:port") or networks of our
 # own network that may get them (S13).
-OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
+OUTGOING_INTERNAL_HOSTS: list[str] = env.hosts("OUTGOING_INTERNAL_HOSTS")
 
 # Days after which rows and files are removed (S23). With 0 they are kept for ever. A row that waits
 # for a person is always kept.
@@ -311,7 +311,7 @@ OIDC_GROUPS = env.texts(
     "OIDC_GROUPS", {name: name for name in ("Agents", "Operators", "Read-only")}
 )
 OIDC_ONLY = env.bool("OIDC_ONLY", default=False)  # then only superusers may use a password
-OIDC_INTERNAL_HOSTS: list[str] = env.list("OIDC_INTERNAL_HOSTS", default=[])  # (S13)
+OIDC_INTERNAL_HOSTS: list[str] = env.hosts("OIDC_INTERNAL_HOSTS")  # (S13)
 # A session ends this many seconds after the login in any case, or after SESSION_IDLE seconds
 # without use (0: never).
 SESSION_COOKIE_AGE = 8 * 3600

@@ -69,6 +69,10 @@ UNFIT = {
     ),
     "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
     "DATABASE_URL=": "DATABASE_URL is empty: remove it, or see .env.example.",
+    "OUTGOING_INTERNAL_HOSTS=crm.lan, 10.1/16": (
+        "OUTGOING_INTERNAL_HOSTS holds '10.1/16': hosts like crm.example.com:8443 and networks like"
+        " 10.0.0.0/8, with commas between them. See .env.example."
+    ),
     "DATA_DIR=": "DATA_DIR is empty: remove it, or name a folder. See .env.example.",
     "STATIC_ROOT=": "STATIC_ROOT is empty: remove it, or name a folder. See .env.example.",
     "CA_BUNDLE=/nowhere/ca.pem": (
