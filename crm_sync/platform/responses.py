@@ -83,7 +83,6 @@ def read_answer(
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
-    told = retry_after(headers, now)
     message = f"{call}: {status} {words}".rstrip()
     said: Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
     if status in (401, 403):
@@ -101,7 +100,7 @@ def read_answer(
             # request the same call at another address (RFC 9110, 15.4).
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
-            retry_after=told,
+            retry_after=retry_after(headers, now),
             **said,
         )
     raise RejectedError(message, status=status, fields=fields, **said)

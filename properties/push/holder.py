@@ -177,7 +177,7 @@ def _with_free_key(row: Property, columns: Columns) -> Columns:
         return columns
     mine = Property.objects.filter(workspace=row.workspace_id, object_reference_id=reference)
     other = mine.exclude(pk=row.pk).first()
-    if other is None or _let_go(other, reference, columns["read_at"]):
+    if other is None or _take_reference(other, reference, columns["read_at"]):
         return columns
     said = taken_reference(reference, other)
     problem = with_problem(columns["problem"], ProblemKind.DUPLICATE, said)
@@ -185,7 +185,7 @@ def _with_free_key(row: Property, columns: Columns) -> Columns:
     return kept | {"problem": problem}
 
 
-def _let_go(other: Property, reference: str, now: datetime) -> bool:
+def _take_reference(other: Property, reference: str, now: datetime) -> bool:
     """Take a reference from a row whose property has another one by now, on both sides (A44).
 
     It becomes due, and its read gives it the one that it has. So two can exchange theirs.

@@ -148,7 +148,7 @@ class _Push:
                 now=now,
                 has_time=has_time,
                 restored_at=self.workspace.restored_at,
-                fought=lambda path: field_history.was_fought_over(row, path, now=now),
+                fought=partial(field_history.was_fought_over, row, now=now),
             )
         )
 
@@ -222,7 +222,7 @@ class _Push:
                 is_answer=is_answer,
                 earlier=self.earlier,
                 now=now,
-                fought=lambda path: field_history.was_fought_over(row, path, now=now),
+                fought=partial(field_history.was_fought_over, row, now=now),
             )
         )
 
