@@ -58,10 +58,14 @@ class _Bound:
 
 
 def _has_long(document: Mapping[str, Any]) -> bool:
-    """Return whether a leaf may have a path that is too long."""
-    inner = (one for name in MERGED if isinstance(one := document.get(name), Mapping))
-    names = chain(document, *inner)
-    return any(len(name) > LONGEST_LEAF - 20 for name in names)
+    """Return whether the path of a leaf is too long; one of its own holds what is deeper."""
+    inner = (
+        len(outer) + 1 + len(name)
+        for outer in MERGED
+        if isinstance(members := document.get(outer), Mapping)
+        for name in members
+    )
+    return any(length > LONGEST_LEAF for length in chain(map(len, document), inner))
 
 
 def _names(value: Any) -> int:
