@@ -160,8 +160,8 @@ def test_a_property_without_a_reference_is_not_looked_for_as_none(box, workspace
     assert titles == ["House 2", "Mine"]
 
 
-@pytest.mark.rule("I36")
-def test_a_link_leaves_no_open_conflict_at_a_field_in_which_both_agree(box, workspace, drain_all):
+def gone_in_conflict(box, workspace, drain_all, *, other: str) -> tuple[Property, Property]:
+    """Return a property that is gone with an open conflict, and another one of the platform."""
     box.workspace.properties.clear()
     workspace.conflict_policy = "ask"
     workspace.save()
@@ -172,10 +172,15 @@ def test_a_link_leaves_no_open_conflict_at_a_field_in_which_both_agree(box, work
     edit(row, {"title": "Ours"}, origin="ADMIN", now=now())
     drain_all()
     gone(box, row, drain_all)
-    key = put(box, 2, title="Ours")
+    key = put(box, 2, title=other)
     list(pull(workspace))
     drain_all()
-    there = Property.objects.get(platform_id=key)
+    return row, Property.objects.get(platform_id=key)
+
+
+@pytest.mark.rule("I36")
+def test_a_link_leaves_no_open_conflict_at_a_field_in_which_both_agree(box, workspace, drain_all):
+    row, there = gone_in_conflict(box, workspace, drain_all, other="Ours")
     link(workspace.pk, row.pk, there.pk, Linking(policy="ask", now=now()))
     read_all(workspace, drain_all)
     (row,) = Property.objects.all()
@@ -185,21 +190,8 @@ def test_a_link_leaves_no_open_conflict_at_a_field_in_which_both_agree(box, work
 
 @pytest.mark.rule("I36")
 def test_two_properties_with_a_conflict_at_one_field_can_be_linked(box, workspace, drain_all):
-    box.workspace.properties.clear()
-    workspace.conflict_policy = "ask"
-    workspace.save()
-    row = create(workspace, "CRM-1", {"title": "Flat"}, origin="ADMIN", now=now())
-    drain_all()
-    row.refresh_from_db()
-    box.edit_property(row.platform_id, {"title": "Theirs"})
-    edit(row, {"title": "Ours"}, origin="ADMIN", now=now())
-    drain_all()
-    gone(box, row, drain_all)
-    key = put(box, 2, title="House")
-    list(pull(workspace))
-    drain_all()
-    there = Property.objects.get(platform_id=key)
-    box.edit_property(key, {"title": "Theirs 2"})
+    row, there = gone_in_conflict(box, workspace, drain_all, other="House")
+    box.edit_property(there.platform_id, {"title": "Theirs 2"})
     edit(there, {"title": "Ours 2"}, origin="ADMIN", now=now())
     drain_all()
     assert link(workspace.pk, row.pk, there.pk, Linking(policy="ask", now=now())) == "linked"
