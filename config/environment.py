@@ -137,28 +137,22 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
 
     def hosts(self, var: str) -> list[str]:
         """Return a list of hosts, with or without a port, and of networks."""
-        names: list[str] = self.list(var, default=[])
-        for name in (one for one in names if "/" in one):
-            try:
-                ip_network(name, strict=False)
-            except ValueError:
-                raise ImproperlyConfigured(
-                    f"{var} holds {name!r}: hosts like crm.example.com:8443 and networks like"
-                    " 10.0.0.0/8, with commas between them. See .env.example."
-                ) from None
-        return names
+        expected = "hosts like crm.example.com:8443 and networks like 10.0.0.0/8, with commas"
+        return self._places(var, lambda name: "/" in name, f"{expected} between them")
 
     def networks(self, var: str) -> list[str]:
         """Return a list of addresses, networks, and `unix` for a socket of this machine."""
+        expected = "addresses and networks like 10.0.0.0/8, with commas between them, or unix"
+        return self._places(var, lambda name: name != "unix", expected)
+
+    def _places(self, var: str, is_network: Callable[[str], bool], expected: str) -> list[str]:
         names: list[str] = self.list(var, default=[])
-        for name in names:
+        for name in filter(is_network, names):
             try:
-                ip_network("::" if name == "unix" else name, strict=False)
+                ip_network(name, strict=False)
             except ValueError:
-                raise ImproperlyConfigured(
-                    f"{var} holds {name!r}: addresses and networks like 10.0.0.0/8, with commas"
-                    " between them, or unix. See .env.example."
-                ) from None
+                text = f"{var} holds {name!r}: {expected}. See .env.example."
+                raise ImproperlyConfigured(text) from None
         return names
 
     def certificates(self, var: str) -> str:

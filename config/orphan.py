@@ -24,7 +24,7 @@ def watch(*_: Any, **__: Any) -> None:
 
 def _run(child: int, honcho: int) -> None:
     # When honcho is gone, another process adopts the child, and its command differs.
-    while _parent(child) == honcho and _command(child) == _command(honcho):
+    while _parent(child) == honcho and _bytes(child, "cmdline") == _bytes(honcho, "cmdline"):
         time.sleep(INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -36,18 +36,10 @@ def _honcho() -> tuple[int, int] | None:
         parent = _parent(pid)
         if parent is None:  # not Linux, or the process of another user
             return None
-        if not _is_marked(pid):
+        if f"{MARK}=".encode() not in _bytes(pid, "environ"):
             return pid, parent
         pid = parent
     return None
-
-
-def _is_marked(pid: int) -> bool:
-    return f"{MARK}=".encode() in _bytes(pid, "environ")
-
-
-def _command(pid: int) -> bytes:
-    return _bytes(pid, "cmdline")
 
 
 def _bytes(pid: int, name: str) -> bytes:

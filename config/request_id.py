@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.http.request import HttpHeaders
 from django.urls import ResolverMatch
 from django.views import View
 
@@ -35,7 +34,10 @@ def traced(
     def serve(request: HttpRequest) -> HttpResponse:
         is_callback = request.path_info.startswith(CALLBACKS)
         given = "" if is_callback else request.headers.get(HEADER, "")
-        tracing.begin(tracing.taken(given), cause=_cause(request.path_info, request.headers))
+        is_program = request.path_info.startswith(API)
+        # The `traceparent` of a program; that of a callback waits for its secret (`inbox`).
+        cause = request.headers.get(tracing.HEADER, "") if is_program else ""
+        tracing.begin(tracing.taken(given), cause=cause)
         with tracing.recorded("", SpanKind.SERVER) as span:
             response = get_response(request)
             if span is not None and request.resolver_match is not None:
@@ -45,11 +47,6 @@ def traced(
         return response  # the trace ends after the line of the access log
 
     return serve
-
-
-def _cause(path: str, headers: HttpHeaders) -> str:
-    """Return the `traceparent` of a program. That of a callback waits for its secret (`inbox`)."""
-    return headers.get(tracing.HEADER, "") if path.startswith(API) else ""
 
 
 def _describe(span: Span, request: HttpRequest, match: ResolverMatch, status: int) -> None:

@@ -13,6 +13,7 @@ from zoneinfo import available_timezones
 from cryptography.fernet import Fernet
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
 from config import data_dir
@@ -214,11 +215,16 @@ TEMPLATES = [
         "DIRS": [Path(__file__).with_name("templates")],  # before the templates of the theme
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "crm_sync.templatetags.problems",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
         },
     }
 ]
@@ -509,16 +515,16 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_BACK_BUTTON": True,
     "DASHBOARD_CALLBACK": "crm_sync.admin.overview.dashboard.dashboard",
-    "STYLES": ["crm_sync.admin.overview.dashboard.stylesheet"],
+    "STYLES": [lambda _: static("crm_sync/admin.css")],
     "SCRIPTS": [
-        "crm_sync.admin.overview.dashboard.keyboard",
-        "crm_sync.admin.overview.dashboard.palette",
+        lambda _: static("crm_sync/keyboard.js"),
+        lambda _: static("crm_sync/palette.js"),
     ],
     "SITE_FAVICONS": [
         {
             "rel": "icon",
             "type": "image/svg+xml",
-            "href": "crm_sync.admin.overview.dashboard.favicon",
+            "href": lambda _: static("crm_sync/favicon.svg"),
         },
     ],
     "SIDEBAR": {"navigation": "config.navigation.sections"},

@@ -63,14 +63,6 @@ class ConfiguredItem:
         return self.is_private is not _never
 
 
-def _no_hint(_: Values) -> str:
-    return ""
-
-
-def _no_row(_: Values) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class ConfiguredRows:
     """The rows of one kind in a workspace, as a list in the file.
@@ -102,8 +94,8 @@ class ConfiguredRows:
     change: Callable[[int, Any, Values, datetime], object]
     faults: Callable[[Values, Values, Known], Faults]
     title: Callable[[Values], str]
-    hint: Callable[[Values], str] = _no_hint
-    is_untouched: Callable[[Values], bool] = _no_row
+    hint: Callable[[Values], str] = lambda values: ""
+    is_untouched: Callable[[Values], bool] = lambda values: False
     may_repeat: bool = False
     is_of_workspace: bool = True
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -9,10 +10,21 @@ from django.core.mail import EmailMessage
 
 from crm_sync.text import line_for_people
 
+# What sending a mail raises. ValueError: no header of a mail can hold the address.
+MAIL_ERRORS = (OSError, SMTPException, ValueError)
+
 
 def mails_are_sent() -> bool:
     """Return whether this installation sends mail."""
     return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
+
+
+def is_of_one_mail(error: Exception) -> bool:
+    """Return whether an error of a mail is about its recipient or text, so that others may go.
+
+    After any other error the server takes no mail, and each further try could take EMAIL_TIMEOUT.
+    """
+    return isinstance(error, SMTPRecipientsRefused | SMTPDataError | ValueError)
 
 
 def message(subject: str, lines: Sequence[str], to: Sequence[str]) -> EmailMessage:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,8 @@ class NameSearch:
         if not any(word in whole for word in self.words):
             return []
         flat, starts = _flattened(text)
-        either = (r"\s+".join(map(re.escape, word.split())) for word in self._longest_first())
+        longest_first = sorted(self.words, key=len, reverse=True)
+        either = (r"\s+".join(map(re.escape, word.split())) for word in longest_first)
         pattern = re.compile("|".join(either))
         found, at = [], 0
         while match := pattern.search(flat, at):
@@ -131,9 +132,6 @@ class NameSearch:
             else:
                 left.append(_around(text, one))
         return "".join([*parts, text[at:]]), left
-
-    def _longest_first(self) -> Iterable[str]:
-        return sorted(self.words, key=len, reverse=True)
 
 
 def _flattened(text: str) -> tuple[str, list[int]]:

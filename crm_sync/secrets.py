@@ -101,6 +101,11 @@ class Secret(str):
         return "Secret('***')" if self else "Secret('')"
 
 
+def several(text: str) -> list[str]:
+    """Return the secrets of a column that holds several, a line each."""
+    return [Secret(one) for one in text.split("\n") if one]
+
+
 if TYPE_CHECKING:
     _TextField = models.TextField[str, str]
 else:

@@ -64,11 +64,15 @@ def ago(length: timedelta) -> str:
     return gettext("%(span)s ago") % {"span": span(length)}
 
 
-class AtLeast(int):
-    """A number of things, of which there are more: it is shown with a plus."""
+class Counted(int):
+    """A number of things, by which a lazy text chooses its plural; shown as `number` does."""
 
     def __str__(self) -> str:
         return number(self)
+
+
+class AtLeast(Counted):
+    """A number of things, of which there are more: it is shown with a plus."""
 
 
 def number(count: int) -> str:

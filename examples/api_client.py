@@ -37,25 +37,30 @@ class Api:
         self.http.headers["Authorization"] = f"Bearer {token}"
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the document of a successful answer. Wait and repeat after 429 and 503.
+        """Return the document of a successful answer. For a time, repeat after 429 and 503.
 
         It is safe to repeat each call: PUT, PATCH and GET by their nature, a placement by its key.
         """
+        end = time.monotonic() + PATIENCE
         while True:
             answer = self.http.request(
                 method, self.base_url + path, json=body, headers=headers, timeout=TIMEOUT
             )
-            if answer.status_code not in (429, 503):
+            said = answer.headers.get("Retry-After", "")
+            wait = int(said) if said.isdecimal() else 5  # a proxy may send a date
+            if answer.status_code not in (429, 503) or time.monotonic() + wait > end:
                 break
-            time.sleep(float(answer.headers.get("Retry-After", 5)))
+            time.sleep(wait)
         try:
             document = answer.json()
-        except ValueError:  # not from the API: a wrong address, or a proxy in front of it
-            said = {"code": "no_json", "message": answer.text[:80], "fields": []}
-            raise ApiError(answer.status_code, said) from None
-        if not answer.ok:
-            raise ApiError(answer.status_code, document)
-        return document
+        except ValueError:
+            document = None
+        if answer.ok and isinstance(document, dict):
+            return document
+        if not isinstance(document, dict) or not {"code", "message", "fields"} <= document.keys():
+            # Not from the API: a wrong address, or a proxy in front of it.
+            document = {"code": "not_from_the_api", "message": answer.text[:80], "fields": []}
+        raise ApiError(answer.status_code, document)
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
         """Yield each item of a list, page by page."""

@@ -13,6 +13,9 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the hooks. They need the models, which are loaded only now."""
+        from django.contrib.auth.models import User  # noqa: PLC0415
+        from django.db.models.signals import pre_save  # noqa: PLC0415
+
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
@@ -24,6 +27,7 @@ class OrdersConfig(AppConfig):
         )
         from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.admin.target import target_state  # noqa: PLC0415
+        from orders.calendar import feed  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
         from orders.people import alarm_readers, language_of_person  # noqa: PLC0415
@@ -41,6 +45,7 @@ class OrdersConfig(AppConfig):
         )
         from orders.targets import property_files  # noqa: PLC0415
 
+        pre_save.connect(feed.keep_if_hashed_anew, sender=User, dispatch_uid="orders.calendar.feed")
         register(
             AppHooks(
                 app=self.label,

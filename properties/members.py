@@ -100,7 +100,7 @@ def _members(whole: Member, ours: dict[str, Any], theirs: dict[str, Any]) -> Ite
         yield Member(
             (*whole.steps, name),
             path,
-            _below(whole.name, words),
+            below(whole.name, words),
             ours.get(name),
             base.get(name),
             theirs.get(name),
@@ -123,7 +123,7 @@ def _entries(whole: Member, ours: list[Any], theirs: list[Any]) -> Iterator[Memb
         yield Member(
             (*whole.steps, key),
             f"{whole.path}[{index}]",
-            _below(whole.name, ", ".join(part for part in key if part)),
+            below(whole.name, ", ".join(part for part in key if part)),
             mine.get(key),
             before.get(key),
             others.get(key),
@@ -166,5 +166,6 @@ def _put(path: str, holder: Any, steps: Steps, value: Any) -> Any:
     return [item for item in entries.values() if item is not None]
 
 
-def _below(name: str, inside: str) -> str:
+def below(name: str, inside: str) -> str:
+    """Return the name of a part of a value with this name; "" is the value itself."""
     return f"{name} · {inside}" if name else inside

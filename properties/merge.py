@@ -42,8 +42,11 @@ Vacant = Callable[[str, Any], bool]
 
 
 def leaves(document: Mapping[str, Any]) -> Leaves:
-    """Cut a document into its leaves, path to value; null means the same as absent (rule 1)."""
-    found = {name: value for name, value in document.items() if value is not None}
+    """Cut a document into its leaves, path to value; null means the same as absent (rule 1).
+
+    A field without a name is left out: the path "" stands for the whole property.
+    """
+    found = {name: value for name, value in document.items() if name and value is not None}
     for name in MERGED & found.keys():
         members = found.pop(name)
         if isinstance(members, dict):
@@ -70,59 +73,22 @@ def same_json(a: object, b: object) -> bool:
 
     PostgreSQL sorts the members of a document. 1 and 1.0 are the same, 1 and True are not.
     """
-    return a is b or (a == b and (type(a) is str or _same_truths(a, b)))
+    return a is b or (a == b and _same_truths(a, b))
 
 
 def _same_truths(a: Any, b: Any) -> bool:
-    """Return whether two equal values have True and False in the same places.
-
-    A push compares each value of a document several times. So this uses loops and skips texts,
-    which equal only texts.
-    """
-    if type(a) is dict:
-        for name, member in a.items():
-            if type(member) is not str and not _same_truths(member, b[name]):
-                return False
-        return True
-    if type(a) is list:
-        for one, other in zip(a, b, strict=True):
-            if type(one) is not str and not _same_truths(one, other):
-                return False
-        return True
-    return (type(a) is bool) is (type(b) is bool)
-
-
-def _without_same(
-    one: Document, other: Document, kept: Collection[str] = ()
-) -> tuple[Document, Document, set[str]]:
-    """Leave out the fields that are the same in both documents, as nearly all are.
-
-    Args:
-        kept: leaves whose fields are not left out.
-
-    Returns:
-        both documents, and the names of the fields that either still has.
-    """
-    stay = {path.partition(".")[0] for path in kept}
-    same = {
-        name
-        for name, value in one.items()
-        if name not in stay and name in other and same_json(value, other[name])
-    }
-    one_ = {name: value for name, value in one.items() if name not in same}
-    other_ = {name: value for name, value in other.items() if name not in same}
-    return one_, other_, one_.keys() | other_.keys()
+    """Return whether two equal values have True and False in the same places."""
+    if isinstance(a, dict):
+        return all(_same_truths(member, b[name]) for name, member in a.items())
+    if isinstance(a, list):
+        return all(map(_same_truths, a, b))
+    return isinstance(a, bool) is isinstance(b, bool)
 
 
 def changed(before: Document, changes: Mapping[str, Any]) -> Document:
     """Return `before` with the leaves of `changes` set, or removed if they are None."""
     parts = leaves(before) | dict(changes)
     return document({path: value for path, value in parts.items() if value is not None})
-
-
-def by_policy(path: str) -> Owner:
-    """Return the owner of any leaf in a workspace without rules."""
-    return Owner.POLICY
 
 
 def may_send(owner: Owner, path: str, theirs: Any, vacant: Vacant) -> bool:
@@ -175,12 +141,7 @@ def three_way(
         owner: who owns a leaf.
         vacant: whether a value of a leaf means that the platform has none.
     """
-    # A rule may decide where only our side differs; without rules the news of theirs are enough.
-    ruled = set() if owner is by_policy else _without_same(ours, theirs)[2]
-    base, theirs, news = _without_same(base, theirs, ruled)
-    news |= ruled
-    base_, theirs_ = leaves(base), leaves(theirs)
-    ours_ = leaves({name: value for name, value in ours.items() if name in news})
+    base_, ours_, theirs_ = leaves(base), leaves(ours), leaves(theirs)
     adopted: Leaves = {}
     clashes = []
     for path in sorted(base_.keys() | ours_.keys() | theirs_.keys()):
@@ -249,7 +210,6 @@ def smallest_patch(
         sendable: returns the value as it may be sent, or UNSENDABLE (UNKNOWN, read-only, a cleared
             scalar).
     """
-    desired, observed, _ = _without_same(desired, observed, inflight)
     want, have = leaves(desired), leaves(observed)
     parts: Leaves = {}
     unsendable = []

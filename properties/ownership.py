@@ -20,7 +20,7 @@ from properties.catalog import (
     group_of,
     is_vacant,
 )
-from properties.merge import Owner, by_policy
+from properties.merge import Owner
 
 GROUP = "group:"
 # The key of the property, and what only the platform sets, have no owner to choose.
@@ -73,11 +73,6 @@ class Ownership:
         if not self.rules:
             return Owner.POLICY
         return self.rules.get(self.rule_of(path), Owner.POLICY)
-
-    @property
-    def owner(self) -> Any:
-        """The function for `merge`, which is faster without rules."""
-        return self if self.rules else by_policy
 
     def rule_of(self, path: str) -> str:
         """Return the key of the rule that decides a leaf; "" if there is none."""

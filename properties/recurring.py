@@ -20,11 +20,11 @@ from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Stop, Turn
+from crm_sync.work.room import Room
 from properties.drift.comparison import ComparisonError
 from properties.drift.sample import take_sample
 from properties.drift.sweep import sweep
 from properties.models import Recurring
-from properties.pull.room import Room
 from properties.pull.walk import pull
 
 Kind = Recurring.Kind

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from crm_sync.text import plain
+from properties.catalog.lookup import value_at
 
 LIMIT = 1_500  # characters of a property
 LONGEST = 60  # characters of a word
@@ -104,9 +105,7 @@ def _words(document: Mapping[str, Any], reference: str, platform_id: str) -> Ite
 
 def _values(document: Mapping[str, Any], of: Iterable[tuple[Steps, Steps]]) -> Iterator[str]:
     for path, names in of:
-        found: Any = document
-        for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
+        found = value_at(document, path)
         if isinstance(found, dict):
             for name in names:
                 if value := found.get(name):

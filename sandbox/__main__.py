@@ -1,7 +1,5 @@
 """`python -m sandbox`: serve the sandbox on a port. See docs/sandbox.md."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

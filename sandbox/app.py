@@ -1,13 +1,13 @@
 """The sandbox as a WSGI application. Each request goes through the same steps."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from datetime import timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Any
@@ -122,7 +122,7 @@ class Sandbox(Platform):
                 raise refused
         if exchange.fault and exchange.fault.fault == "LATE":
             time.sleep(exchange.fault.seconds)
-        with self.lock:
+        with self.lock, self._lagging(exchange.fault):
             answer = shaped(operation.handler(self, request), operation, self._positions(path))
             self.effects += 1
             exchange.effect = self.effects
@@ -131,6 +131,11 @@ class Sandbox(Platform):
             if exchange.fault:
                 answer = disguised(answer, exchange.fault)
             return answer, answer.payload()
+
+    def _lagging(self, fault: Rule | None) -> AbstractContextManager[None]:
+        if fault is None or fault.fault != "LAGGING":
+            return nullcontext()
+        return self.workspace.properties.as_at(self.now() - timedelta(seconds=fault.seconds))
 
     def _positions(self, path: str) -> dict[str, str]:
         """Return the switches, which apply to the interface and not to the sandbox's own paths."""

@@ -1,7 +1,5 @@
 """Reads with a deadline. The time-out of a socket would start again with each byte."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket
@@ -54,7 +52,7 @@ class Bounded(socket.socket):
     """A connection whose reads end before the deadline of `within`."""
 
     @classmethod
-    def of(cls, connection: socket.socket) -> Bounded:
+    def of(cls, connection: socket.socket) -> "Bounded":
         """Wrap a connection, so that all reads and a TLS handshake end in time."""
         seconds = connection.gettimeout()
         if _thread.until is not None:

@@ -1,7 +1,5 @@
 """The sandbox on a port: gunicorn, and the threads beside the requests."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading

@@ -3,8 +3,6 @@
 Refused     the request is answered with its status and the error body (A4)
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -4,10 +4,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from crm_sync.platform import transport
+from properties.models import Property
+from sandbox.app import Sandbox
 from tests.wsgi import WsgiAdapter
 
 Environ = dict[str, Any]
 Canned = tuple[str, list[tuple[str, str]], bytes]
+
+
+def delete(box: Sandbox, platform_id: str | None) -> None:
+    """Delete a property there, so long after our last call that no copy lags behind it."""
+    del box.workspace.properties[platform_id or ""]
+    Property.objects.filter(platform_id=platform_id).update(replaced=[])
 
 
 class Between:

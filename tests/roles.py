@@ -8,7 +8,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.files.base import ContentFile
 from django.db import models
 from django.test import Client
@@ -337,6 +337,15 @@ def people(workspaces: dict[str, Workspace]) -> dict[str, Client]:
         found[role] = _signed_in(user)
     boss = User.objects.create(username="boss", is_staff=True, is_superuser=True)
     return found | {"superuser": _signed_in(boss)}
+
+
+def viewer(*workspaces: Workspace) -> Client:
+    """Sign in somebody who may look at everything in these workspaces, and do nothing."""
+    user = User.objects.create(username="viewer", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    for one in workspaces:
+        one.people.add(user)
+    return _signed_in(user)
 
 
 def _signed_in(user: User) -> Client:

@@ -1,7 +1,5 @@
 """Spans as a test reads them: out of memory, or as a receiver of OTLP gets them."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@
 number to docs/decisions.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

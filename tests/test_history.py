@@ -41,6 +41,8 @@ SHOWS = re.compile(
     r"|/property/changes/$|_undone$|/views/$"
     r"|/personsettings/|/calendar/address/|/placement/begin/|conflict decide|conflict_change"
 )
+# Who may only look saves files, of which the history tells, and has a password and sessions.
+FOR_VIEWERS = re.compile(r" export_\w+$|_zip$|/password_change/$|/user/sessions/$")
 # What changes something only on a platform, or in another state of the row: the test of its line.
 CANCELLED = (
     "orders/test_order_changes_admin.py",
@@ -251,10 +253,17 @@ def here(settings, tmp_path) -> None:
 
 
 @pytest.mark.rule("S17")
-def test_each_button_and_action_that_changes_something_names_who_did_it():
+def test_each_button_that_changes_something_names_who_did_it_and_is_not_for_who_may_only_look():
     boss = Boss()
-    nameless, changing, silent = [], set(), set()
+    viewer = roles.viewer(boss.rows["crm_sync.workspace"], boss.others["crm_sync.workspace"])
+    nameless, changing, silent, by_viewer, let_in = [], set(), set(), set(), set()
     for name, address, posted in boss.clicks():
+        written = Written()
+        with connection.execute_wrapper(written):
+            # A file can be read only once.
+            refused = viewer.post(address, posted | {"file": ""}).status_code in (403, 404)
+        by_viewer |= {name} if written.found else set()
+        let_in |= set() if refused else {name}
         written = Written()
         with connection.execute_wrapper(written):
             status = boss.client.post(address, posted).status_code
@@ -262,6 +271,9 @@ def test_each_button_and_action_that_changes_something_names_who_did_it():
             nameless.append((name, sorted(written.found)))
         (changing if written.found else silent if status < 400 else set()).add(name)
     assert nameless == []
+    # What changes something only elsewhere must be refused; an action of a list is not offered.
+    let_in = {name for name in let_in & set(ELSEWHERE) if " " not in name}
+    assert {name for name in by_viewer | let_in if not FOR_VIEWERS.search(name)} == set()
     quiet = {name for name in silent - changing if not SHOWS.search(name)}
     assert (quiet - set(ELSEWHERE), set(ELSEWHERE) - quiet) == (set(), set())
 

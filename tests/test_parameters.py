@@ -30,9 +30,11 @@ def parameters(screen: Any, boss: Any) -> set[str]:
     return named | set(OF_LISTS)
 
 
-def refused(browser: Client, path: str, names: set[str]) -> list[tuple[str, int]]:
+def refused(
+    browser: Client, path: str, names: set[str], texts: tuple[str, ...] = FEW
+) -> list[tuple[str, int]]:
     """Return the queries that are answered by an error of ours, and by which one."""
-    queries = (f"{path}?{urlencode({name: text})}" for name in sorted(names) for text in FEW)
+    queries = (f"{path}?{urlencode({name: text})}" for name in sorted(names) for text in texts)
     answers = ((query[:200], browser.get(query).status_code) for query in queries)
     return [(query, status) for query, status in answers if status >= 500]
 
@@ -48,6 +50,7 @@ def test_no_parameter_of_a_list_of_the_admin_is_an_error_of_ours(screen, admin_u
     else:
         assert browser.get(path).status_code == 200
         assert refused(browser, path, parameters(screen, admin_user)) == []
+        assert refused(browser, path, {"q"}, ("a b " * 1000, '"a b' * 1000)) == []
 
 
 def test_no_parameter_of_a_list_of_the_api_is_an_error_of_ours():

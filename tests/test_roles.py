@@ -13,12 +13,14 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from crm_sync.admin.ui.scope import is_secret
 from orders.models import CalendarFeed, Look, Placement, StatusChange
 from orders.models.news import News
 from orders.people.happenings import NewsFilter, happenings
 from tests import roles
+from tests.crm_sync.admin_pages import queries_of
 from tests.roles import (
     addresses,
     calendar_address,
@@ -313,6 +315,42 @@ def test_who_only_reads_changes_nothing(a, b, who):
 
 
 @pytest.mark.rule("S17")
+def test_who_may_only_look_at_everything_is_offered_no_button_but_those_of_their_own(a):
+    client = roles.viewer(a["crm_sync.workspace"])
+    offered = set()
+    for address in (*addresses(a).values(), *lists_and_forms()):
+        answer = client.get(address)
+        if "html" in answer.get("Content-Type", "") and answer.content.strip():
+            found = fromstring(answer.content).xpath("//form[@method='post']//button[@name]")
+            offered |= {one.get("value") for one in found}
+    exports = {one for one in offered if str(one).startswith("export_")}
+    own = {"save", "columns", "renew", "use", "dismiss"}  # views, a calendar address, the zone
+    assert offered - exports == own | {None}  # the button that starts an export
+
+
+@pytest.mark.rule("S17")
+def test_no_form_of_djangos_writes_a_row_that_only_workers_write(a, who):
+    before = snapshot()
+    for label in ("crm_sync.receivedevent", "orders.order", "orders.placement"):
+        listed = reverse(f"admin:{label.replace('.', '_')}_changelist")
+        for place in ("add", f"{a[label].pk}/change", f"{a[label].pk}/delete"):
+            answer = who["superuser"].post(f"{listed}{place}/", {"post": "yes", "state": "APPLIED"})
+            assert (label, place, answer.status_code) == (label, place, 403)
+    assert snapshot() == before
+
+
+@pytest.mark.rule("S17")
+def test_only_programs_and_the_platform_need_no_token_against_forged_requests(settings):
+    assert "django.middleware.csrf.CsrfViewMiddleware" in settings.MIDDLEWARE
+    exempt = {
+        route.partition("/")[0]
+        for route, pattern in roles.routes()
+        if getattr(pattern.callback, "csrf_exempt", False)
+    }
+    assert exempt == {"api", "webhooks"}
+
+
+@pytest.mark.rule("S17")
 def test_an_agent_changes_nothing_of_another_workspace(a, b, who):
     def of_b() -> dict[str, Any]:
         return {
@@ -337,6 +375,24 @@ def secret_columns() -> list[tuple[str, str]]:
         *("fixed_token", "auth_secret", "uuid", "password", "token_digest")
     }
     return found
+
+
+@pytest.mark.rule("S5")
+def test_no_page_loads_a_secret_so_none_can_show_one(a, who, settings):
+    """While no key decrypts the stored secrets, a page that loads one would be an error."""
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    who["superuser"].raise_request_exception = False
+    pages_there = (*addresses(a).values(), *lists_and_forms())
+    failed = [one for one in pages_there if who["superuser"].get(one).status_code >= 500]
+    assert failed == []
+
+
+def test_each_list_and_the_overview_take_as_many_queries_for_more_rows(a, b, admin_client):
+    lists = [f"admin:{name.replace('.', '_')}_changelist" for name in roles.SCREENS]
+    asked = ["/admin/", *map(reverse, lists)]
+    before = {one: queries_of(admin_client, one) for one in asked}
+    fill("c")
+    assert {one: queries_of(admin_client, one) for one in asked} == before
 
 
 @pytest.mark.rule("S5")

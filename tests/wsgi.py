@@ -1,7 +1,5 @@
 """A transport for `requests` that calls a WSGI application in this process."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -16,22 +16,6 @@ from crm_sync.admin.schedules import CrontabScheduleAdmin, IntervalScheduleAdmin
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.workspace.workspace_admin import WorkspaceAdmin
 
-__all__ = [
-    "ApiTokenAdmin",
-    "CrontabScheduleAdmin",
-    "GroupAdmin",
-    "IntervalScheduleAdmin",
-    "LoginFailureAdmin",
-    "OutgoingMessageAdmin",
-    "PeriodicTaskAdmin",
-    "PlatformCallAdmin",
-    "ReceivedEventAdmin",
-    "SecondFactorAdmin",
-    "SubscriptionAdmin",
-    "UserAdmin",
-    "WorkspaceAdmin",
-]
-
 admin.site.password_change = password_change  # type: ignore[method-assign, assignment]
 admin.site.login_form = LoginForm
 admin.site.login_template = "crm_sync/accounts/login.html"

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -24,6 +24,7 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
     action,
+    once_more_if_taken,
 )
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
@@ -166,6 +167,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         """Allow operators to create tokens."""
         return request.user.has_perm("crm_sync.add_apitoken")
 
+    @once_more_if_taken
     def add_view(
         self,
         request: HttpRequest,
@@ -212,7 +214,11 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         self.note(request, rows, sentence("Revoked."))
         count = tokens.revoke(rows, now=timezone.now())
         if count:
-            text = gettext("Revoked: %(count)s. Their programs are refused from now on.")
+            text = ngettext(
+                "%(count)s token was revoked. Its program is refused from now on.",
+                "%(count)s tokens were revoked. Their programs are refused from now on.",
+                count,
+            )
             messages.success(request, text % {"count": number(count)})
         else:
             messages.warning(request, gettext("All of them were revoked before."))

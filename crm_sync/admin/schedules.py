@@ -20,9 +20,15 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from crm_sync.admin.ui.base import (
+    ModelAdmin,
+    ModelForm,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.ui.columns import column
+from crm_sync.configuration.schedule_rows import has_next_time
 
 LOCALES = {"de": "de_DE", "fr": "fr_FR", "it": "it_IT"}  # of cron_descriptor, by language
 
@@ -101,15 +107,28 @@ class PeriodicTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc
         return dict(super().get_actions(request)) if self.has_change_permission(request) else {}
 
 
+class TimesForm(ModelForm):
+    """Refuses an interval or a crontab at which beat would end, or that it would pass over."""
+
+    def validate_unique(self) -> None:
+        """Require a next time, of what each field takes."""
+        super().validate_unique()
+        if not self.errors and not has_next_time(self.instance):
+            self.add_error(None, forms.ValidationError(_("This time never comes.")))
+
+
 @admin.register(IntervalSchedule)
 class IntervalScheduleAdmin(ModelAdmin):
     """Schedules with a fixed interval."""
+
+    form = TimesForm
 
 
 @admin.register(CrontabSchedule)
 class CrontabScheduleAdmin(BeatCrontabScheduleAdmin, ModelAdmin):  # type: ignore[misc]
     """Schedules at set times."""
 
+    form = TimesForm
     inlines = ()
     list_display = ("__str__", "times")
     fields = ("times", "minute", "hour", "day_of_month", "month_of_year", "day_of_week", "timezone")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import (
@@ -21,6 +21,7 @@ from crm_sync.api.views import Pages, QueryView
 from crm_sync.outgoing import outbox, sequence
 
 HIGHEST = 2**63 - 1  # of a database
+AFTER = "The number of the last change that was read; without it: all kept"
 
 
 class ReportedChangeSerializer(Serializer[Any]):
@@ -44,8 +45,10 @@ class ReportedChangesSerializer(Serializer[Any]):
 class ChangesQuery(Strict):
     """The position of the reader."""
 
-    after = IntegerField(required=False, min_value=0, max_value=HIGHEST)
-    limit = IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
+    after = IntegerField(required=False, min_value=0, max_value=HIGHEST, help_text=AFTER)
+    limit = IntegerField(
+        required=False, min_value=1, max_value=Pages.max_page_size, help_text="100 without it"
+    )
 
 
 class Changes(QueryView):
@@ -55,16 +58,7 @@ class Changes(QueryView):
     query = ChangesQuery
 
     @extend_schema(
-        operation_id="changes_list",
-        responses=ReportedChangesSerializer,
-        parameters=[
-            OpenApiParameter(
-                "after",
-                int,
-                description="The number of the last change that was read; without it: all kept",
-            ),
-            OpenApiParameter("limit", int, description="100 without it, at most 500"),
-        ],
+        operation_id="changes_list", responses=ReportedChangesSerializer, parameters=[ChangesQuery]
     )
     def get(self, request: Request) -> Response:
         """List the changes after a position, none missing and none twice.

@@ -135,12 +135,14 @@ class NewestFirst(Pages):
 class PageQuery(Strict):
     """The parameters of every list. A list with filters adds its own."""
 
-    cursor = CharField(required=False)
-    limit = IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
+    cursor = CharField(required=False, help_text="That of the address in `next`")
+    limit = IntegerField(
+        required=False, min_value=1, max_value=Pages.max_page_size, help_text="100 without it"
+    )
 
 
 class QueryView(View):
-    """A view that refuses wrong, empty and unknown parameters with 400.
+    """A view that refuses wrong, empty, contradictory and unknown parameters with 400.
 
     Attributes:
         query: the parameters that the view takes.
@@ -153,6 +155,9 @@ class QueryView(View):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the parameters after the token."""
         super().initial(request, *args, **kwargs)
+        names = (name for name, values in request.query_params.lists() if len(set(values)) > 1)
+        if unclear := dict.fromkeys(names, "This parameter is there with different values."):
+            raise ValidationError(unclear)
         # A QueryDict counts as a form, in which an empty value means none.
         query = self.query(data=request.query_params.dict())
         query.is_valid(raise_exception=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
+from crm_sync import row_locks
 from crm_sync.configuration.document_reading import FileEntry
 from crm_sync.configuration.exporting import sections
 from crm_sync.configured import NEEDED, ConfiguredRows, ItemKind, Values
@@ -93,7 +94,7 @@ def apply(
     plan = ConfigurationPlan()
     with transaction.atomic():
         # Two applies that make the same rows run one after the other.
-        list(Workspace.objects.select_for_update(no_key=True).only("pk").order_by("pk"))
+        row_locks.lock(Workspace.objects.all())
         tops = [one for one in sections() if not one.is_of_workspace]
         matches = [
             match

@@ -8,6 +8,7 @@ from typing import Any
 from crm_sync.configuration import secret_references
 from crm_sync.configuration.yaml_file import NULL
 from crm_sync.configured import ConfiguredItem, ConfiguredRows, ItemKind
+from crm_sync.platform.events import FIRST, LAST
 
 VERSION = "1"
 TRUE, FALSE = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
@@ -198,4 +199,6 @@ def _moment(text: str) -> datetime:
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError("without a zone")
+    if not FIRST <= found <= LAST:
+        raise ValueError("not in every zone")
     return found

@@ -1,12 +1,13 @@
 """The periodic tasks in the file, with their interval or crontab."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from zoneinfo import available_timezones
 
+from celery import current_app
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
 from crm_sync.configured import (
@@ -19,6 +20,7 @@ from crm_sync.configured import (
     column_faults,
     item,
 )
+from crm_sync.json_values import read_json
 
 PERIODS = tuple(name for name, _ in IntervalSchedule._meta.get_field("period").choices)
 CRONTAB = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
@@ -81,17 +83,44 @@ def faults(values: Values, _: Values, __: Known) -> Faults:
     yield from column_faults(PeriodicTask, {name: values[name] for name in PLAIN})
     if bool(values["every"]) == bool(values["crontab"]):
         yield "every", "expected either every, such as 10 minutes, or crontab"
-    elif values["every"] and _interval(values["every"]) is None:
-        yield "every", f"expected a number and one of {', '.join(PERIODS)}"
+    elif values["every"]:
+        yield from _interval_faults(values["every"])
     elif values["crontab"]:
         yield from _crontab_faults(values)
     for name, kind in (("args", list), ("kwargs", dict)):
         try:
-            is_fit = isinstance(json.loads(values[name]), kind)
+            is_fit = isinstance(read_json(values[name]), kind)
         except ValueError:
             is_fit = False
         if not is_fit:
             yield name, f"expected JSON: {'a list' if kind is list else 'an object'}"
+    if values["expires"] and values["expire_seconds"] is not None:
+        yield "expires", "expected either expires or expire_seconds; the other one is null"
+    current_app.loader.import_default_modules()
+    if values["task"] not in current_app.tasks:
+        ours = [name for name in sorted(current_app.tasks) if not name.startswith("celery.")]
+        yield "task", f"is no task of this installation; expected one of {', '.join(ours)}"
+
+
+def _interval_faults(text: str) -> Faults:
+    found = _interval(text)
+    if found is None:
+        yield "every", f"expected a number and one of {', '.join(PERIODS)}"
+    elif not has_next_time(IntervalSchedule(every=found[0], period=found[1])):
+        yield "every", "expected a time that comes"
+
+
+def has_next_time(schedule: Any) -> bool:
+    """Return whether an interval or a crontab has a time at which its tasks run next.
+
+    Beat ends at an interval that reaches beyond the last year, and passes over a day that no month
+    has.
+    """
+    try:
+        schedule.schedule.remaining_estimate(timezone.now())
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def _crontab_faults(values: Values) -> Faults:
@@ -102,10 +131,14 @@ def _crontab_faults(values: Values) -> Faults:
     if values["timezone"] not in available_timezones():
         yield "timezone", "expected a zone such as Europe/Zurich"
         return
+    crontab = CrontabSchedule(**dict(zip(CRONTAB, parts, strict=True)))
     try:
-        CrontabSchedule(**dict(zip(CRONTAB, parts, strict=True))).clean_fields()
+        crontab.clean_fields()
     except ValidationError as error:
         yield "crontab", " ".join(error.messages)
+    else:
+        if not has_next_time(crontab):
+            yield "crontab", "expected a day that comes"
 
 
 def _interval(text: str) -> tuple[int, str] | None:

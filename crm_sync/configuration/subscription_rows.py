@@ -78,8 +78,8 @@ def make(workspace_id: int, values: Values, now: datetime) -> int:
     """Add a subscription. Without a secret in the file it gets a new one."""
     columns = {column: values[name] for name, column in COLUMNS.items()}
     columns["secret"] = columns["secret"] or signature.new_secret()
-    row = Subscription.objects.create(workspace_id=workspace_id, due_at=now, **columns)
-    outbox.note_kinds(workspace_id)
+    with outbox.changing(workspace_id):
+        row = Subscription.objects.create(workspace_id=workspace_id, due_at=now, **columns)
     return row.pk
 
 
@@ -87,8 +87,8 @@ def change(workspace_id: int, key: Any, values: Values, now: datetime) -> None:
     """Change a subscription, and begin its tries anew."""
     columns = {COLUMNS[name]: value for name, value in values.items()}
     fresh = {"attempts": 0, "failing_since": None, "problem": "", "due_at": now}
-    Subscription.objects.filter(pk=key).update(**columns, **fresh)
-    outbox.note_kinds(workspace_id)
+    with outbox.changing(workspace_id):
+        Subscription.objects.filter(pk=key).update(**columns, **fresh)
 
 
 def _host(values: Values) -> str:

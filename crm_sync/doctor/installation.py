@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from smtplib import SMTPException
 
 from celery import current_app
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 from crm_sync.doctor.checking import guarded, listed
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.installed import command
-from crm_sync.mail import mails_are_sent
+from crm_sync.mail import MAIL_ERRORS, mails_are_sent
 from crm_sync.models import Heartbeat
 from crm_sync.observing.health import reports
 from crm_sync.platform.errors import problem_of
@@ -204,7 +203,7 @@ def _mails() -> Finding:
     try:
         is_asked = server.open()
         server.close()
-    except (OSError, SMTPException) as error:
+    except MAIL_ERRORS as error:
         text = _flat(f"The mail server ({where}) takes no mail of ours: {problem_of(error)}.")
         remedy = "Start it, or correct EMAIL_URL. Mails wait, and none is lost."
         return Finding("mails", FAILED, text, remedy)

@@ -4,9 +4,7 @@ Both are columns of the event (`problem_kind`, `cause`), and the admin groups by
 them are made here, when they are shown. No text is parsed.
 """
 
-from collections.abc import Iterator
 from traceback import walk_tb
-from types import FrameType
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -52,13 +50,10 @@ def worded(kind: str, about: str) -> str:
 
 def place_of(error: BaseException) -> str:
     """Return the class of an error of ours, and our innermost function in its traceback."""
-    inner = [frame for frame in _frames(error) if frame.f_globals["__name__"].startswith(OURS)]
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    inner = [frame for frame in frames if frame.f_globals["__name__"].startswith(OURS)]
     name = type(error).__name__
     if not inner:
         return name[:LENGTH]
     code = inner[-1]
     return f"{name} in {code.f_globals['__name__']}.{code.f_code.co_qualname}"[:LENGTH]
-
-
-def _frames(error: BaseException) -> Iterator[FrameType]:
-    return (frame for frame, _ in walk_tb(error.__traceback__))

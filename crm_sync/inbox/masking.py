@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.redaction import MASK, Redactor, written_forms
+from crm_sync.secrets import several
 
 ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
 
@@ -30,7 +31,7 @@ def masked_body(body: bytes, workspace: Workspace) -> bytes:
 
 
 def _webhook_secrets(workspace: Workspace) -> tuple[str, ...]:
-    return tuple(filter(None, (workspace.auth_secret, workspace.previous_auth_secret)))
+    return (*several(workspace.auth_secret), *several(workspace.previous_auth_secret))
 
 
 def masked_problem(problem: Problem, workspace: Workspace) -> Problem:

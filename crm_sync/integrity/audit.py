@@ -136,6 +136,16 @@ def leased_too_long(now: datetime, longest: timedelta = leases.LEASE) -> Invaria
     return Invariant("is leased for longer than a lease lasts", too_long)
 
 
+def too_late(what: str, now: datetime, longest: timedelta) -> Invariant:
+    """Return the invariant that no row is due after its longest wait; `what` says for what."""
+    return Invariant(f"{what} later than any wait", Q(due_at__gt=now + longest + CLOCKS))
+
+
+def of_a_queue(now: datetime) -> list[Invariant]:
+    """Return what holds for each row that workers take."""
+    return [never_left(now), leased_too_long(now)]
+
+
 def never_left(now: datetime) -> Invariant:
     """Return the invariant that no row has an ended lease and is not due, so never claimed."""
     return Invariant(

@@ -7,7 +7,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
-from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
+from crm_sync.integrity.audit import CLOCKS, leased_too_long, of_a_queue, too_late
 from crm_sync.models import (
     Alarm,
     ChangeSequence,
@@ -76,8 +76,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
                 "is the duplicate of a received event that is not there",
                 Q(canonical_digest__in=without_original),
             ),
-            never_left(now),
-            leased_too_long(now),
+            *of_a_queue(now),
         ],
     )
 
@@ -125,10 +124,7 @@ def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
         "webhooks",
         WebhookMonitor.objects.filter(workspace=workspace_id).only("workspace"),
         {"polled again": Q(due_at__isnull=False)},
-        [
-            Invariant("is polled later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
-            leased_too_long(now),
-        ],
+        [too_late("is polled", now, latest), leased_too_long(now)],
     )
 
 
@@ -138,12 +134,7 @@ def subscriptions(workspace_id: int, now: datetime) -> CheckGroup:
         "subscriptions",
         Subscription.objects.filter(workspace=workspace_id).only("pk"),
         {"told": Q(is_enabled=True), "off": Q(is_enabled=False)},
-        [
-            Invariant(
-                "is tried later than any wait", Q(due_at__gt=now + worker.LONGEST_WAIT + CLOCKS)
-            ),
-            leased_too_long(now),
-        ],
+        [too_late("is tried", now, worker.LONGEST_WAIT), leased_too_long(now)],
     )
 
 
@@ -193,7 +184,7 @@ def alarms(workspace_id: int, now: datetime) -> CheckGroup:
                 "ended, and nothing reports it",
                 Q(ended_at__isnull=False, end_told_at=None) & ~is_due,
             ),
-            Invariant("is reported later than any wait", Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)),
+            too_late("is reported", now, LONGEST_WAIT),
             leased_too_long(now),
         ],
     )

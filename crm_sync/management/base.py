@@ -3,11 +3,14 @@
 Exit codes: 0 ok, 1 failed, 2 usage, 3 partly.
 """
 
+import errno
 import getpass
 import json
+import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -18,12 +21,18 @@ from rich.progress import track
 from crm_sync.installed import command
 from crm_sync.models import Workspace, call_log
 from crm_sync.platform.errors import SyncError
+from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
-from crm_sync.text import in_one_line
+from crm_sync.text import clean, in_one_line
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 PROGRAM_LENGTH = 110  # characters of a column `program`
+
+OUTPUT_LOST = {
+    errno.EPIPE: "the reader of the output left before its end",
+    errno.ENOSPC: "nothing more can be written: the disk is full",
+}
 
 LARGEST = 2**63 - 1  # that a column or a LIMIT takes
 
@@ -65,7 +74,18 @@ class SyncCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run the command. If something is not ready, end with one line about what to do."""
         try:
-            return super().execute(*args, **options)
+            result = super().execute(*args, **options)
+            self.stdout.flush()
+            return result
+        except OSError as error:
+            if error.errno not in OUTPUT_LOST:
+                raise
+            # Python flushes what is left when it ends, and would fail again.
+            with open(os.devnull, "wb") as nothing:
+                os.dup2(nothing.fileno(), self.stdout.fileno())
+            self.fail(OUTPUT_LOST[error.errno])
+        except UnicodeEncodeError as error:
+            self._fail_to_encode(error)
         except SecretUnreadable as error:
             self.fail(str(error))
         except SyncError as error:
@@ -78,6 +98,13 @@ class SyncCommand(BaseCommand):
             )
         finally:
             call_log.flush()
+
+    def _fail_to_encode(self, error: UnicodeEncodeError) -> NoReturn:
+        """End with 2 if an argument is no text, with 1 if the output cannot hold a character."""
+        text = error.object[error.start : error.end]
+        if clean(text)[1]:  # Python's stand-ins for the bytes of an argument
+            self.fail("an argument is no text in UTF-8: the terminal has another encoding", USAGE)
+        self.fail(f"the output is {error.encoding} and cannot hold {text!a}: set PYTHONUTF8=1")
 
     def operator(self, name: str | None = None) -> str:
         """Return who runs this command, for a history: their name or login, and the command."""
@@ -94,6 +121,18 @@ class SyncCommand(BaseCommand):
             known = ", ".join(Workspace.objects.values_list("slug", flat=True).order_by("slug"))
             self.fail(f"no workspace {slug!r}; there is: {known or 'none yet'}", USAGE)
         return found
+
+    def workspaces(self, slug: str | None) -> list[Workspace]:
+        """Return this workspace, or all of them without a slug, which load no secret."""
+        every = Workspace.objects.defer(*Workspace.SECRETS).order_by("slug")
+        return [self.workspace(slug)] if slug else list(every)
+
+    def moment(self, option: str, text: str) -> datetime:
+        """Return the moment that an option names, or end with exit code 2."""
+        try:
+            return read_moment(option, text)
+        except NotUnderstood as error:
+            self.fail(str(error), USAGE)
 
     def fail(self, message: str, code: int = FAILED) -> NoReturn:
         """End with one clear line on stderr and the exit code; a file may have several faults."""
@@ -113,6 +152,7 @@ class SyncCommand(BaseCommand):
         else:
             for line in lines:
                 self.stdout.write(in_one_line(line))
+        self.stdout.flush()  # before the command may fail
 
     def track(self, items: Sequence[Item], text: str) -> Iterable[Item]:
         """Return the items, with a progress bar on stderr if that is a terminal."""

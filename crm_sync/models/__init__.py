@@ -17,28 +17,3 @@ from crm_sync.models.second_factor import AuthenticatorApp
 from crm_sync.models.slot import Slot
 from crm_sync.models.webhook_monitor import WebhookMonitor
 from crm_sync.models.workspace import Workspace
-
-__all__ = [
-    "Alarm",
-    "AlarmKind",
-    "ApiToken",
-    "AuthenticatorApp",
-    "CallCount",
-    "ChangeSequence",
-    "Gap",
-    "Heartbeat",
-    "Hold",
-    "MessageFormat",
-    "NamedView",
-    "OutgoingMessage",
-    "PlatformCall",
-    "ProviderAccount",
-    "ReceivedEvent",
-    "ReportedChange",
-    "Ring",
-    "Slot",
-    "Subscription",
-    "WebhookMonitor",
-    "Workspace",
-    "awake",
-]

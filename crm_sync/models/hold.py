@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, models, transaction
@@ -17,7 +18,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import hooks
+from crm_sync import hooks, row_locks
 from crm_sync.account_names import name_of
 from crm_sync.platform.work_kind import LEAVING, WorkKind, listed
 from crm_sync.sentence import Sentence, sentence
@@ -293,6 +294,9 @@ def _end(
     program: str,
     cause: HoldCause,
 ) -> list[WorkKind]:
+    # Of two people who hold or resume at the same moment, the second one ends what the first made.
+    workspaces = apps.get_model("crm_sync", "Workspace")._default_manager.filter(pk=workspace_id)
+    row_locks.lock(workspaces)
     mine = Hold.objects.filter(workspace=workspace_id, cause=cause, ended_at=None)
     mine = mine.filter(kind__in=[kind.value for kind in kinds])
     mine.filter(until__lte=now).update(ended_at=F("until"))

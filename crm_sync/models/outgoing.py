@@ -1,5 +1,7 @@
 """The systems that get messages, and their messages."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -8,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField
-from crm_sync.secrets import EncryptedTextField
+from crm_sync.secrets import EncryptedTextField, several
 
 
 class MessageFormat(models.TextChoices):
@@ -40,7 +42,8 @@ class Subscription(DueModel):
     template = models.CharField(_("text"), max_length=200, blank=True, default="")
     language = models.CharField(_("language"), max_length=15, blank=True, default="")
     secret = EncryptedTextField(blank=True, default="", editable=False)
-    # After a rotation both secrets sign for a time, so that the receiver can change over.
+    # After a rotation the ones before, a line each, sign for a time, so that the receiver can
+    # change over.
     previous_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_enabled = models.BooleanField(_("enabled"), default=True)
@@ -68,6 +71,12 @@ class Subscription(DueModel):
     def is_chat(self) -> bool:
         """Whether people read the messages, in Teams or Slack."""
         return self.format != MessageFormat.JSON
+
+    def valid_secrets(self, now: datetime) -> list[str]:
+        """Return the secrets that sign a message at `now`, the newest first."""
+        until = self.previous_secret_until
+        previous = self.previous_secret if until is not None and now < until else ""
+        return [*several(self.secret), *several(previous)]
 
     def __str__(self) -> str:
         return gettext("subscription %(number)s") % {"number": self.pk}

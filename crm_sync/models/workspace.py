@@ -2,6 +2,7 @@
 
 import logging
 import uuid
+from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -23,7 +24,7 @@ from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
 from crm_sync.platform.work_kind import NAMES, WorkKind
-from crm_sync.secrets import EncryptedTextField
+from crm_sync.secrets import EncryptedTextField, several
 from crm_sync.sentence import sentence
 from crm_sync.text import capitalized
 
@@ -78,8 +79,8 @@ class Workspace(Pausing):
     previous_auth_names = models.TextField(blank=True, default="", editable=False)
     previous_auth_names_until = models.DateTimeField(null=True, blank=True, editable=False)
     auth_secret = EncryptedTextField(blank=True, default="", editable=False)
-    # During a rotation both secrets are valid (S6). The previous one has no end if the platform's
-    # answer to the rotation never came.
+    # During a rotation all of them are valid (S6): the previous ones, a line each, have no end if
+    # the platform's answer to the rotation never came.
     previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     callback_sources = models.TextField(
@@ -174,21 +175,25 @@ class Workspace(Pausing):
         Raises:
             AuthError: there are no credentials, or they must not be sent to the base address.
         """
-        if fault := addresses.fault(self.base_url):
+        if not self.get_deferred_fields().isdisjoint(self.SECRETS):
+            self.refresh_from_db(fields=["base_url", "client_id", *self.SECRETS])
+        # The address and the token of one moment (S15): another thread may read this row anew.
+        row = copy(self)
+        if fault := addresses.fault(row.base_url):
             text = sentence(
                 "%(address)s cannot be called: %(reason)s. Change it by `%(command)s`",
-                address=addresses.shown(self.base_url),
+                address=addresses.shown(row.base_url),
                 reason=fault,
                 command=command(f"add_workspace {self.slug}"),
             )
             raise AuthError(text)
         return Client(
-            self.base_url,
-            self.credentials,
+            row.base_url,
+            row.credentials,
             deadline=deadline or settings.CALL_DEADLINE,
             hear=self.hear_clock,
             observe=partial(call_log.note, self.pk),
-            secrets=self.secrets,
+            secrets=row.secrets,
             allow=self.refuse_held,
         )
 
@@ -208,7 +213,7 @@ class Workspace(Pausing):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets that authenticate us or the platform. No text may show them (S5)."""
-        return tuple(secret for name in self.SECRETS if (secret := getattr(self, name)))
+        return tuple(one for name in self.SECRETS for one in several(getattr(self, name)))
 
     def hear_clock(self, reading: ClockReading) -> None:
         """Record how far the platform's clock is ahead of ours, if that has changed (I29, S11).
@@ -233,10 +238,13 @@ class Workspace(Pausing):
             log.exception("the clock of the platform of %s could not be noted", self)
 
     def valid_auth_secrets(self, now: datetime) -> list[str]:
-        """Return the valid secrets of a callback at `now`: one, or two in a rotation (S6)."""
+        """Return the valid secrets of a callback at `now`, the newest first (S6).
+
+        It is one, two in a rotation, and more if another rotation followed at once.
+        """
         until = self.previous_auth_secret_until
         previous = self.previous_auth_secret if until is None or now < until else ""
-        return [secret for secret in (self.auth_secret, previous) if secret]
+        return [*several(self.auth_secret), *several(previous)]
 
     def valid_auth_names(self, now: datetime) -> list[str]:
         """Return the names of headers and parameters that may carry the secret (§2.1, §5.2)."""

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from smtplib import SMTPException
 from typing import Any
 
 from django.conf import settings
@@ -82,21 +81,26 @@ def report(claims: Sequence[Claim[Alarm]]) -> AlarmOutcome:
     """
     for claim in claims:
         _tell(claim, now=timezone.now())
-    try:
-        for reader, mine in _mails(claims):
-            if not all(claim.write({}) for claim in mine):
-                raise leases.LeaseLost
+    problem: Exception | None = None
+    for reader, mine in _mails(claims):
+        if not all(claim.write({}) for claim in mine):
+            raise leases.LeaseLost
+        try:
             with permits.away():
                 written([claim.row for claim in mine], reader).send()
+        except mail.MAIL_ERRORS as error:
+            log.warning("a mail about %s alarms could not be sent: %s", len(mine), error)
+            problem = error
+            if not mail.is_of_one_mail(error):
+                break
+        else:
             _note(mine, reader)
-    except (OSError, SMTPException) as error:
-        log.warning("the mail about %s alarms could not be sent: %s", len(claims), error)
-        for claim in claims:
-            queues.put_off(claim, problem=problem_of(error))
-        return AlarmOutcome.PUT_OFF
     for claim in claims:
-        claim.finish(due_at=None, attempts=0, problem="")
-    return AlarmOutcome.TOLD
+        if problem is None:
+            claim.finish(due_at=None, attempts=0, problem="")
+        else:
+            queues.put_off(claim, problem=problem_of(problem))
+    return AlarmOutcome.TOLD if problem is None else AlarmOutcome.PUT_OFF
 
 
 @transaction.atomic  # of half of them a repetition would be another mail, with another Message-ID

@@ -47,7 +47,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     token = settings.METRICS_TOKEN
     if not token:
         raise Http404
-    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+    given = request.headers.get("Authorization", "").encode("latin-1", "replace")  # as it came
+    if not constant_time_compare(given, f"Bearer {token}"):
         return HttpResponse("unauthorized\n", status=401, content_type="text/plain")
     found = CollectorRegistry()
     found.register(_Figures(timezone.now()))

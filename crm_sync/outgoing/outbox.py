@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import tracing
+from crm_sync import row_locks, tracing
 from crm_sync.models import OutgoingMessage, ReportedChange, Subscription, Workspace
 from crm_sync.sentence import lazy_sentence
 from crm_sync.work import fast_sql
@@ -103,17 +104,23 @@ def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
     return row
 
 
-def note_kinds(workspace_id: int) -> None:
-    """Store the wanted kinds in the workspace, so that a push without a subscriber costs no query.
+@contextmanager
+def changing(*workspace_ids: int) -> Iterator[None]:
+    """Change subscriptions of these workspaces in this block, which is one transaction.
 
-    Call it in the transaction of each change of a subscription.
+    At its end the wanted kinds are stored in each workspace, so that a push without a subscriber
+    costs no query.
     """
     with transaction.atomic():
-        mine = Workspace.objects.select_for_update(no_key=True)
-        mine.only("pk").get(pk=workspace_id)  # two changes of subscriptions run one after the other
-        found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True)
-        names = sorted({name for names in found.values_list("kinds", flat=True) for name in names})
-        Workspace.objects.filter(pk=workspace_id).update(outgoing_kinds=names)
+        # Two changes run one after the other. The workspace comes first, as in `config apply`:
+        # else both could wait for the other.
+        row_locks.lock(Workspace.objects.filter(pk__in=workspace_ids))
+        yield
+        for workspace_id in workspace_ids:
+            found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True)
+            kinds = found.values_list("kinds", flat=True)
+            names = sorted({name for names in kinds for name in names})
+            Workspace.objects.filter(pk=workspace_id).update(outgoing_kinds=names)
 
 
 def _row(

@@ -16,7 +16,8 @@ from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
 from crm_sync.sentence import Sentence, sentence
 
-LEAST_KEY = 8  # characters of a part of a path that may be a key
+LEAST_KEY = 8  # characters of a part of the path of Teams or Slack that may be a key
+LEAST_WITH_DIGIT, LEAST_WITHOUT = 6, 20  # of another path, if it has a digit or none
 ANSWER_LIMIT = 1000  # characters of an answer that are stored, for people
 NOT_FOLLOWED = sentence("it redirects, and redirects are not followed: enter the new address")
 
@@ -88,26 +89,37 @@ class Receiver:
         return DeliveryResult(answer.status, self._masked(said), wait)
 
     def _masked(self, text: Sentence) -> Sentence:
-        # The query of the address may contain a key.
+        # The query and the path of the address may contain a key.
         parts = urlsplit(self.address)
         query = parse_qsl(parts.query, keep_blank_values=True)
         in_query = tuple(value or name for name, value in query)
-        if self.is_chat:
-            in_query += tuple(one for one in parts.path.split("/") if len(one) >= LEAST_KEY)
+        is_key = _may_be_key_of_chat if self.is_chat else _may_be_key
+        in_path = tuple(filter(is_key, parts.path.split("/")))
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
-        masked = Redactor((*self.keys, *bare), in_query).text(text)[:ANSWER_LIMIT]
+        masked = Redactor((*self.keys, *bare), in_query + in_path).text(text)[:ANSWER_LIMIT]
         return text if masked == text else Sentence(masked)
 
 
 def shown(address: str, format_: str) -> str:
-    """Return an address without its query, which may hold a key.
+    """Return an address without its query and the parts of its path that may be keys.
 
     Of Teams and Slack only the host is shown: whoever knows the path can write in the channel.
     """
+    parts = urlsplit(address)
     if format_ != MessageFormat.JSON:
-        return f"{format_.capitalize()}: {urlsplit(address).netloc}/…"
-    start, mark, __ = address.partition("?")
-    return f"{start}?…" if mark else start
+        return f"{format_.capitalize()}: {parts.netloc}/…"
+    path = "/".join("…" if _may_be_key(one) else one for one in parts.path.split("/"))
+    return f"{parts.scheme}://{parts.netloc}{path}{'?…' if '?' in address else ''}"
+
+
+def _may_be_key_of_chat(part: str) -> bool:
+    return len(part) >= LEAST_KEY
+
+
+def _may_be_key(part: str) -> bool:
+    """Return whether a part of a path may be a key, such as the one of a hook of Zapier."""
+    has_digit = any(one.isdigit() for one in part)
+    return len(part) >= (LEAST_WITH_DIGIT if has_digit else LEAST_WITHOUT)
 
 
 def inside() -> Sequence[str]:

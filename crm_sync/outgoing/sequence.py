@@ -42,12 +42,10 @@ def read(workspace_id: int, after: int | None, limit: int) -> tuple[list[Reporte
     """
     if after is None:
         after = _ends(workspace_id).removed
-    rows = _numbered(workspace_id).filter(number__gt=after).order_by("number")[:limit]
-    found = list(rows)
-    if len(found) < limit and _unnumbered(workspace_id).exists():
+    if _unnumbered(workspace_id).exists():  # asked first: what another reader numbers is read
         with transaction.atomic():
             _number(_locked(workspace_id), limit)
-        found = list(rows.all())
+    found = list(_numbered(workspace_id).filter(number__gt=after).order_by("number")[:limit])
     ends = _ends(workspace_id)  # read last: what is removed from now on was read
     if not ends.removed <= after <= ends.last:
         raise UnknownPosition(ends.removed + 1, ends.last)

@@ -143,9 +143,7 @@ def _receiver(key: int, now: datetime) -> Receiver:
         SecretUnreadable: no key decrypts the secrets.
     """
     row = Subscription.objects.get(pk=key)
-    until = row.previous_secret_until
-    previous = row.previous_secret if until is not None and now < until else ""
-    return Receiver(row.address, [one for one in (row.secret, previous) if one], row.is_chat)
+    return Receiver(row.address, row.valid_secrets(now), row.is_chat)
 
 
 def _send_group(claim: Claim[Subscription], receiver: Receiver) -> SendingOutcome:
@@ -256,18 +254,19 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
 def _pause(claim: Claim[Subscription], attempt: DeliveryResult, *, now: datetime) -> SendingOutcome:
     """Pause an address that accepts no message, longer each time (I11)."""
     attempts = claim.row.attempts + 1
-    claim.finish(
-        due_at=now + max(due.backoff(attempts), attempt.wait),
-        attempts=attempts,
-        failing_since=claim.row.failing_since or now,
-        problem=attempt.text,
-    )
+    due_at = now + max(due.backoff(attempts), attempt.wait)
+    _fail(claim, now=now, due_at=due_at, attempts=attempts, problem=attempt.text)
     return SendingOutcome.PUT_OFF
 
 
 def _disable(claim: Claim[Subscription], problem: str, *, now: datetime) -> SendingOutcome:
-    with transaction.atomic():
-        failing_since = claim.row.failing_since or now
-        claim.finish(due_at=now, is_enabled=False, problem=problem, failing_since=failing_since)
-        outbox.note_kinds(claim.row.workspace_id)
+    with outbox.changing(claim.row.workspace_id):
+        _fail(claim, now=now, due_at=now, is_enabled=False, problem=problem)
     return SendingOutcome.DISABLED
+
+
+def _fail(claim: Claim[Subscription], *, now: datetime, **columns: Any) -> None:
+    """Write that an address fails, unless a person has changed or disabled it since the claim."""
+    row, columns = claim.row, columns | {"failing_since": claim.row.failing_since or now}
+    if not claim.finish_if(columns, address=row.address, is_enabled=True):
+        claim.finish(due_at=columns["due_at"])

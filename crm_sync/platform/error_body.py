@@ -58,16 +58,12 @@ def read(body: bytes, hide: Redactor, *, status: int) -> tuple[str, tuple[FieldE
     parts = _said(document) + [": ".join(filter(None, one)) for one in named]
     text = "; ".join(dict.fromkeys(parts[:5])) or body.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("<"):
-        text = _words_of(text) if status < 500 else ""
+        text = html.unescape(_MARKUP.sub(" ", text[:PAGE])).strip() if status < 500 else ""
         text = text or "a web page, no answer of the platform"
     # Cut last: half a secret would not be recognised.
     words = hide.text(clean(" ".join(text.split()))[0])[:LONGEST]
     fields = (FieldError(*(hide.text(clean(part)[0]) for part in one)) for one in named)
     return words, tuple(fields)
-
-
-def _words_of(page: str) -> str:
-    return html.unescape(_MARKUP.sub(" ", page[:PAGE])).strip()
 
 
 def _object(body: bytes) -> dict[str, Any]:

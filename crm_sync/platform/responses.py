@@ -25,6 +25,9 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
 
+# A read may come from a copy of the platform's data that lags behind. What contradicts a younger
+# event (I23) or call of ours (I4) is read again.
+LAG = timedelta(seconds=10)
 RETRY_AFTER_LIMIT = 24 * 3600.0  # seconds; a longer pause is a mistake of the platform
 
 
@@ -110,7 +113,8 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
     if not body.strip():
         return None
     try:
-        return hide.document(json.loads(body, parse_constant=_no_number), body)
+        read = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+        return hide.document(read, body)
     except (ValueError, RecursionError) as error:
         # The call has had its effect, only its description is unreadable.
         text = f"{call}: {status}, but the body is not JSON"
@@ -120,6 +124,12 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
 def _no_number(word: str) -> None:
     """Refuse NaN and Infinity: Python reads them, but JSON and the databases do not have them."""
     raise ValueError(word)
+
+
+def _finite(number: str) -> float | str:
+    """Leave 1e400 a text: it is JSON, but as the infinite float no database could store it."""
+    value = float(number)
+    return value if math.isfinite(value) else number
 
 
 @functools.lru_cache(maxsize=256)  # all answers of one second have the same date

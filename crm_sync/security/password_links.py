@@ -8,7 +8,6 @@ none of our logs contains (S3).
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from smtplib import SMTPException
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -22,7 +21,7 @@ from django.utils.translation import get_language, gettext, gettext_noop, ngette
 
 from crm_sync import hooks
 from crm_sync.links import absolute
-from crm_sync.mail import message
+from crm_sync.mail import MAIL_ERRORS, message
 from crm_sync.security.login_limits import TooManyLogins
 from crm_sync.security.per_minute import PerMinute
 from crm_sync.translated import number
@@ -57,7 +56,7 @@ def invite(person: User) -> None:
     """Mail to a new person, in their language, how they log in for the first time.
 
     Raises:
-        OSError, SMTPException: the mail could not be sent.
+        OSError, SMTPException, ValueError: the mail could not be sent (`MAIL_ERRORS`).
     """
     with translation.override(hooks.language_of(person) or settings.LANGUAGE_CODE):
         said = {"product": settings.UNFOLD["SITE_TITLE"], "name": person.get_username()}
@@ -131,7 +130,7 @@ def _mail_link(person: User) -> None:
     try:
         # To the stored address: what was typed may only look like it.
         message(subject, lines, [person.email]).send()
-    except (OSError, SMTPException) as error:
+    except MAIL_ERRORS as error:
         log.warning("forgotten password: no mail to %s: %s", name, type(error).__name__)
     else:
         log.info("forgotten password: mailed a link to %s", name)

@@ -24,6 +24,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 
+from crm_sync import row_locks
 from crm_sync.models import AuthenticatorApp
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.security import sessions
@@ -137,6 +138,7 @@ def finish(person: User, device: Any) -> list[str]:
 @transaction.atomic
 def new_recovery_codes(person: User) -> list[str]:
     """Make new recovery codes, each valid once, which replace the old ones."""
+    row_locks.lock(User.objects.filter(pk=person.pk))  # of two requests at once the later one
     StaticDevice.objects.filter(user=person).delete()
     device = StaticDevice.objects.create(user=person, name="Recovery codes")
     codes = [_base32(secrets.token_bytes(BITS // 8)) for _ in range(RECOVERY_CODES)]

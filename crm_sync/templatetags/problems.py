@@ -16,15 +16,18 @@ register = template.Library()
 NOTHING = "—"
 
 
-def problem_cell(stored: str | SyncError, *, remedy: bool = True) -> SafeString | str:
+def problem_cell(
+    stored: str | SyncError, *, remedy: bool = True, is_repeated: bool = True
+) -> SafeString | str:
     """Show an error or a stored problem; a dash if there is none.
 
     Args:
         remedy: whether to show what a person can do; False if the page shows it elsewhere.
+        is_repeated: whether a worker tries it again by itself.
     """
     if not stored:
         return NOTHING
-    problem = explain(stored)
+    problem = explain(stored, is_repeated=is_repeated)
     advice = problem.remedy if remedy else ""
     return format_html(
         '<span class="cs-problem">{}{}{}</span>',
@@ -48,6 +51,12 @@ def _folded(details: str) -> SafeString | str:
 def problem(stored: str | None) -> SafeString | str:
     """Show a stored problem."""
     return problem_cell(stored or "")
+
+
+@register.filter
+def problem_once(stored: str | None) -> SafeString | str:
+    """Show a stored problem of what only a person tries again."""
+    return problem_cell(stored or "", is_repeated=False)
 
 
 @register.filter

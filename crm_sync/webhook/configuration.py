@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,10 +10,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import transaction
 
+from crm_sync import row_locks
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.addresses import leads_here
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
+from crm_sync.secrets import several
 from crm_sync.sentence import sentence
 from crm_sync.webhook import authentication, schedule
 
@@ -60,21 +63,27 @@ def configure(
             the platform may use.
     """
     _check(workspace, auth_type)
-    names = (
-        header_name or workspace.auth_header_name,
-        parameter_name or workspace.auth_parameter_name,
-    )
-    authentication.check_names(*names)
-    before = {name: getattr(workspace, name) for name in CONFIGURED}
-    _keep(workspace, auth_type=auth_type, **_renamed(workspace, *names, now=now))
+    with transaction.atomic():
+        # Read again: another call at this moment keeps the names that this one may give.
+        row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
+        workspace.refresh_from_db(fields=CONFIGURED)
+        names = (
+            header_name or workspace.auth_header_name,
+            parameter_name or workspace.auth_parameter_name,
+        )
+        authentication.check_names(*names)
+        before = {name: getattr(workspace, name) for name in CONFIGURED}
+        _keep(workspace, auth_type=auth_type, **_renamed(workspace, *names, now=now))
+        kept = {name: getattr(workspace, name) for name in CONFIGURED}
     try:
         has_secret = workspace.auth_secret and not _is_unfinished(workspace)
         if has_secret or auth_type == Workspace.AuthType.NONE:
             return _put(workspace, now=now, deadline=deadline)
         return rotate_secret(workspace, now=now, deadline=deadline)
     except SyncError as error:
-        if not _may_have_worked(error):
-            _keep(workspace, **before)
+        if not _may_have_worked(error):  # what another call has set since stays
+            Workspace.objects.filter(pk=workspace.pk, **kept).update(**before)
+            workspace.refresh_from_db(fields=CONFIGURED)
         raise
 
 
@@ -111,7 +120,7 @@ def repair(workspace: Workspace, *, now: datetime) -> Answer:
 
 
 def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None = None) -> Answer:
-    """Replace the secret. The old one stays valid for ten minutes (S6).
+    """Replace the secret. All that were valid until now stay so for ten minutes (S6).
 
     Both are accepted before the platform gets the new one, so no callback in between is refused.
     After an unclear answer, both stay valid until a rotation succeeds. The next rotation sends the
@@ -119,39 +128,60 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
     accepted.
     """
     _check(workspace, workspace.auth_type)
-    before = {name: getattr(workspace, name) for name in ROTATED}
-    if not _is_unfinished(workspace):
-        _keep(
-            workspace,
-            auth_secret=secrets.token_urlsafe(32),
-            previous_auth_secret=workspace.auth_secret,
-            previous_auth_secret_until=None,
-        )
+    with transaction.atomic():
+        # Read again: another rotation at this moment goes on with the same new secret.
+        row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
+        workspace.refresh_from_db(fields=ROTATED)
+        before = {name: getattr(workspace, name) for name in ROTATED}
+        if not _is_unfinished(workspace):
+            new = secrets.token_urlsafe(32)
+            valid = workspace.valid_auth_secrets(now)
+            _keep(
+                workspace,
+                auth_secret=new,
+                previous_auth_secret="\n".join(valid) or new,  # of a first one: unfinished
+                previous_auth_secret_until=None,
+            )
     try:
         answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
         if not _may_have_worked(error):
             _undo(workspace, before)
         raise
-    # All three: another rotation to the same secret may have been refused meanwhile.
-    _keep(
-        workspace,
-        auth_secret=workspace.auth_secret,
-        previous_auth_secret=workspace.previous_auth_secret,
-        previous_auth_secret_until=now + ROTATION_OVERLAP,
-    )
+    _end_rotation(workspace, now=now)
     return answer
+
+
+def _end_rotation(workspace: Workspace, *, now: datetime) -> None:
+    """Let the old secrets end in ten minutes, unless a later rotation has begun meanwhile (S6)."""
+    new, old = workspace.auth_secret, workspace.previous_auth_secret
+    with transaction.atomic():
+        stored = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        if not _is_one_of(stored.auth_secret, [new, *several(old)]):
+            workspace.refresh_from_db(fields=ROTATED)
+            return
+        # All three: another rotation to the same secret may have been refused meanwhile.
+        _keep(
+            workspace,
+            auth_secret=new,
+            previous_auth_secret="" if _is_one_of(new, [old]) else old,
+            previous_auth_secret_until=now + ROTATION_OVERLAP,
+        )
 
 
 def _undo(workspace: Workspace, before: dict[str, Any]) -> None:
     """Restore the secrets, unless another rotation to the same secret has ended meanwhile."""
     with transaction.atomic():
         stored = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        is_same = hmac.compare_digest(stored.auth_secret.encode(), workspace.auth_secret.encode())
+        is_same = _is_one_of(stored.auth_secret, [workspace.auth_secret])
         if is_same and stored.previous_auth_secret_until is None:
             _keep(workspace, **before)
         else:
             workspace.refresh_from_db(fields=ROTATED)
+
+
+def _is_one_of(secret: str, some: Sequence[str]) -> bool:
+    return sum(hmac.compare_digest(secret.encode(), one.encode()) for one in some) > 0
 
 
 def _is_unfinished(workspace: Workspace) -> bool:

@@ -6,7 +6,6 @@ records a `Gap`: every open order is read again, and a person sees the interval.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -28,7 +27,7 @@ from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, HistoryRecord
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import RowQueue, Turn
+from crm_sync.work.queues import RowQueue
 
 log = logging.getLogger(__name__)
 
@@ -255,14 +254,10 @@ def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -
     return PollOutcome.PUT_OFF
 
 
-def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Turn) -> list[PollOutcome]:
-    return [poll(claim, now=timezone.now()) for claim in claims]
-
-
 TRIGGERS = RowQueue(
     name=schedule.QUEUE,
     title=_("webhooks"),
     rows=lambda now: WebhookMonitor.objects.all(),
-    work=_poll_each,
+    work=lambda claims, turn: [poll(claim, now=timezone.now()) for claim in claims],
     wait=schedule.LATEST + leases.LEASE,
 )

@@ -134,11 +134,8 @@ def presences(now: datetime, kinds: Sequence[Kind] = EXPECTED) -> list[Presence]
     sane = Heartbeat.objects.filter(seen_at__lte=now + due.LONGEST_LEASE)
     rows = sane.values_list("kind").annotate(Max("seen_at")).order_by()
     seen: dict[str, datetime] = dict(rows)
-    return [Presence(kind, _since(seen.get(kind), now)) for kind in kinds]
-
-
-def _since(last: datetime | None, now: datetime) -> timedelta | None:
-    return None if last is None else max(now - last, timedelta(0))
+    silence = {kind: max(now - last, timedelta(0)) for kind, last in seen.items()}
+    return [Presence(kind, silence.get(kind)) for kind in kinds]
 
 
 def died(now: datetime) -> list[Heartbeat]:

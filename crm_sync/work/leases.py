@@ -82,6 +82,15 @@ class Claim(Generic[Row]):
         """The row, if we still hold its lease. Each write of the holder uses this queryset."""
         return type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
 
+    def lock(self) -> None:
+        """Keep others from claiming the row until the transaction ends.
+
+        Raises:
+            LeaseLost: another worker holds the row now, or has held it since.
+        """
+        if not self.fenced.select_for_update(no_key=True).values_list("pk").first():
+            raise LeaseLost
+
     @property
     def _ours(self) -> dict[str, Any]:
         return {"id": self.row.pk, "lease_token": self.token}

@@ -8,7 +8,7 @@ has a few slots of its own. The process that took a slot renews all of its slots
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -41,10 +41,9 @@ _held: dict[HeldSlot, None] = {}  # of this process, in the order in which they 
 _made: dict[tuple[int, str], int] = {}  # the number of slots, by workspace and kind
 
 
-@contextmanager
 def hold(
     workspace: Workspace, *, queue: str = "", leave: int = 0, first_alone: bool = False
-) -> Iterator[HeldSlot | None]:
+) -> AbstractContextManager[HeldSlot | None]:
     """Hold a slot for calls in this block; yield None if all slots are taken.
 
     Args:
@@ -54,8 +53,7 @@ def hold(
         first_alone: take only the first slot, so that there is one probe at a time.
     """
     most = 1 if first_alone else share(workspace, leave)
-    with _hold(workspace.pk, "", most, workspace.max_under_way, queue) as slot:
-        yield slot
+    return _hold(workspace.pk, "", most, workspace.max_under_way, queue)
 
 
 def share(workspace: Workspace, leave: int) -> int:
@@ -64,11 +62,9 @@ def share(workspace: Workspace, leave: int) -> int:
     return limit - max(0, leave - max(0, KINDS - limit))
 
 
-@contextmanager
-def hold_own(queue: str, workspace_id: int, count: int) -> Iterator[HeldSlot | None]:
+def hold_own(queue: str, workspace_id: int, count: int) -> AbstractContextManager[HeldSlot | None]:
     """Hold one of the `count` slots of a queue that does not call the platform."""
-    with _hold(workspace_id, queue, count, count, queue) as slot:
-        yield slot
+    return _hold(workspace_id, queue, count, count, queue)
 
 
 @contextmanager
@@ -134,15 +130,11 @@ def _renew(now: datetime) -> bool:
         # If a slot ends too late, the clock has been set back since.
         old = [slot for slot in mine if not LEASE / 2 <= slot.until - now <= LEASE]
     if old:
-        _renew_these(old, now)
+        until, by_key = now + LEASE, {(slot.pk, slot.token): slot for slot in old}
+        rows = Slot.objects.filter(pk__in={slot.pk for slot in old})
+        for key in keeper.prolong(rows, {slot.token for slot in old}, until):
+            by_key[key].until = until  # the others were lost
     return bool(mine)
-
-
-def _renew_these(old: list[HeldSlot], now: datetime) -> None:
-    until, mine = now + LEASE, {(slot.pk, slot.token): slot for slot in old}
-    rows = Slot.objects.filter(pk__in={pk for pk, _ in mine})
-    for key in keeper.prolong(rows, {token for _, token in mine}, until):
-        mine[key].until = until  # the others were lost
 
 
 def _take(

@@ -1,7 +1,5 @@
 """Run the benchmarks that are named, or all that are quick, and print each figure as it comes."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
@@ -12,17 +10,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lab.benchmarks import (
-    changes,
     claims,
     drain,
     events,
     feeds,
-    finding,
     hanging,
     imports,
     large,
     latency,
-    lists,
     many,
     page,
     pages,
@@ -33,6 +28,7 @@ from lab.benchmarks import (
     tick,
 )
 from lab.benchmarks.figures import Figure
+from lab.benchmarks.page_figures import OfPages
 
 BENCHMARKS: tuple[ModuleType, ...] = (
     sandbox,
@@ -45,12 +41,12 @@ BENCHMARKS: tuple[ModuleType, ...] = (
     imports,
     latency,
 )
-BY_NAME: tuple[ModuleType, ...] = (
-    changes,
+BY_NAME: tuple[ModuleType | OfPages, ...] = (
+    OfPages("changes"),
     feeds,
-    finding,
+    OfPages("finding"),
     large,
-    lists,
+    OfPages("lists", ", orders"),
     pages,
     rendering,
     sizes,

@@ -4,8 +4,6 @@ A line of `visits.visit` for each page over the history of all properties, as an
 opens it: 100,000 properties with ten changes each.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import django

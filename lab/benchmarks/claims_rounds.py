@@ -4,8 +4,6 @@ A line `{"queue": name, "due": rows, "claimed": rows, "milliseconds": [of each c
 size of it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from datetime import timedelta

@@ -3,8 +3,6 @@
 To migrate takes about as long as most of what is measured.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os
@@ -23,6 +21,7 @@ from tests.postgresql import URL
 
 ROOT = Path(__file__).parents[2]
 SERVER = URL.rpartition("/")[0]
+KINDS = ("SQLite", "PostgreSQL")
 
 
 def databases() -> Iterator[tuple[str, str]]:

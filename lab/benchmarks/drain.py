@@ -1,17 +1,15 @@
 """Draining the due properties, beside bare `requests` that do the same GET and PATCH."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from statistics import median
 
-from lab.benchmarks.databases import databases
+from lab.benchmarks.databases import KINDS, databases
 from lab.benchmarks.figures import Figure
 from lab.benchmarks.sandbox import ROOT, TOKEN, running, write_many
 
@@ -50,14 +48,20 @@ def _measured(database: str, url: str) -> Iterator[Figure]:
                 first = first or drained
 
 
-def run(module: str, *arguments: str, folder: str, database_url: str) -> dict:
-    """Run a module in a process with a database and a data folder of its own; its JSON."""
-    found = stream(module, *arguments, folder=folder, database_url=database_url)
-    return list(found)[-1]
+def rounds(name: str, on: Collection[str] = KINDS) -> Iterator[tuple[str, dict]]:
+    """Run `NAME_rounds` on each kind of database; yield the kind and each line of JSON."""
+    for database, url in databases():
+        if database in on:
+            with tempfile.TemporaryDirectory() as folder:
+                for one in stream(f"lab.benchmarks.{name}_rounds", folder=folder, database_url=url):
+                    yield database, one
 
 
 def stream(module: str, *arguments: str, folder: str, database_url: str) -> Iterator[dict]:
-    """Run a module like `run`, and yield each line of JSON as soon as it is printed."""
+    """Run a module with a database and a data folder of its own; yield each line of JSON.
+
+    Each is yielded as soon as it is printed.
+    """
     environment = os.environ | {
         "DATA_DIR": folder,
         "DATABASE_URL": database_url,

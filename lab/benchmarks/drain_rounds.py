@@ -4,8 +4,6 @@ A line `{"kind": "plain" or "slow", "rows": due, "drained": [a second], "bare": 
 each measurement.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

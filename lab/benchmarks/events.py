@@ -1,7 +1,5 @@
 """The callback endpoint beside a bare DRF view that does one INSERT, and applying the events."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Prints for each backlog how many a second are applied of it, as JSON; nobody ana
 hundred orders at a time go through their lives side by side.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Readers of feeds at growing sizes: work for each record, and memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

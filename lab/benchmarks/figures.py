@@ -1,7 +1,5 @@
 """A measured figure, and the line in which it is printed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ gets it. A quarter of the properties belongs to another
 workspace. Every second one has an order: 6 % of these are open, the others have three photos.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """What waits beside calls that hang, and beside a long backlog, with one worker and one beat."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

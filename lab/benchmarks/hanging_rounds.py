@@ -4,8 +4,6 @@ Prints a line of JSON for each situation: `{"what": text, "seconds": [of each tr
 creations the ratio of the time taken to the time that the slots allow.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Feeds: records a second, processor, memory; when all is new, nothing changes, or all does."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

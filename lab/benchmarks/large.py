@@ -1,7 +1,5 @@
 """A feed of 500,000 records on SQLite: its speed, and that memory does not grow with the feed."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From an edit to in sync, and from an event to the page of its order, idle and under load."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Prints a line of JSON for each situation: `{"what": "edit" or "event", "when": t
 `SESSION` is the cookie of somebody who is logged in.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

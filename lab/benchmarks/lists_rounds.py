@@ -4,8 +4,6 @@ A line of `visits.visit` for each list: the whole page, as an agent with many or
 opens it.
 """
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Load on a server from another process: wrk where there is one, else a client of our own."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """Many small workspaces: two workers, a thousand webhooks to poll, fifty with something due."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Prints as JSON, in seconds: `{"rows": due in each of some workspaces, "begun": [
 to the platform, of each]}`, and at the end `{"late": [of each poll of a webhook]}`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

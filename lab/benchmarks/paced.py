@@ -4,8 +4,6 @@ Prints the times to the answer as JSON, counted from when a call was to be sent:
 stands still is not asked more gently.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

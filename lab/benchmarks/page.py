@@ -1,7 +1,5 @@
 """docs/benchmarks.md: a section for each part, written by the run that measured it."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,14 +1,11 @@
 """The figures of pages that another process opens, on each database that is there."""
 
-from __future__ import annotations
-
-import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from lab.benchmarks.databases import databases
-from lab.benchmarks.drain import stream
+from lab.benchmarks.drain import rounds
 from lab.benchmarks.figures import Figure
 
 LIMIT = 200  # ms, on a machine where a million additions take no longer than so many ms:
@@ -22,13 +19,18 @@ def of_page(what: str, visited: dict[str, Any]) -> Figure:
     return Figure(what, median(visited["milliseconds"]), "ms", below=LIMIT * pace)
 
 
-def of_pages(rounds: str, subject: str = "") -> Iterator[Figure]:
-    """Run the module of the rounds on each database, and yield the median of each page.
+@dataclass(frozen=True)
+class OfPages:
+    """A benchmark of pages alone, each of which is opened several times.
 
-    Args:
+    Attributes:
         subject: what stands between the database and the page in the name of a figure.
     """
-    for database, url in databases():
-        with tempfile.TemporaryDirectory() as folder:
-            for one in stream(rounds, folder=folder, database_url=url):
-                yield of_page(f"{database}{subject}, {one['what']}", one)
+
+    NAME: str
+    subject: str = ""
+
+    def measure(self) -> Iterator[Figure]:
+        """Yield the median of each page, on each database that is there."""
+        for database, one in rounds(self.NAME):
+            yield of_page(f"{database}{self.subject}, {one['what']}", one)

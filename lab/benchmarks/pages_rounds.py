@@ -3,8 +3,6 @@
 A line of `visits.visit` for each page.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import django

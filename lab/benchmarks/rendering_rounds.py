@@ -4,8 +4,6 @@ A line `{"what": text, "milliseconds": [of processor, of each request], "kilobyt
 "statements": of SQL, "templates": rendered}` for each page.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The sandbox: requests a second, and the memory that many properties take."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

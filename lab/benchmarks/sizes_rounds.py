@@ -4,8 +4,6 @@ A line `{"what": text, "bytes": of each}` for each kind of row: what the whole d
 with indexes, divided by the number of rows.
 """
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Many rows like one, by one statement: what a benchmark stands on is there in a second."""
 
-from __future__ import annotations
-
 from django.db import connection, models
 
 from crm_sync.models import ReceivedEvent, Workspace

@@ -3,8 +3,6 @@
 A line `{"of": rows, "what": text, "value": cost, "unit": text}` for each cost at each size.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

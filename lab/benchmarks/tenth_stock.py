@@ -4,8 +4,6 @@ One row of each kind is made by the product's own code. The server multiplies it
 numbers in it, so that each copy has its own reference, phone, words of the search and keys.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

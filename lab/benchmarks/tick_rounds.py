@@ -4,8 +4,6 @@ A line `{"what": text, "milliseconds": [of each tick]}` for each state of the da
 due, a message waits for it already: a tick looks at all of it and sends nothing.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from datetime import timedelta

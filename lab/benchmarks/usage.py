@@ -4,8 +4,6 @@ The kernel counts to a process the memory of whoever started it, as it was when 
 So a command is measured from here, where there is next to none.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

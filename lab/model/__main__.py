@@ -4,8 +4,6 @@
 lab/model/costs.json; `python -m lab.model write` writes the figures into docs/sizing.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Pure: from the cost of each kind of work and the size of an installation to what it needs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -31,10 +29,10 @@ class Work:
     statements: float = 0.0
     wal: float = 0.0
 
-    def __add__(self, other: Work) -> Work:
+    def __add__(self, other: "Work") -> "Work":
         return Work(*(a + b for a, b in zip(self.parts(), other.parts(), strict=True)))
 
-    def __mul__(self, count: float) -> Work:
+    def __mul__(self, count: float) -> "Work":
         return Work(*(count * one for one in self.parts()))
 
     def parts(self) -> list[float]:
@@ -58,7 +56,7 @@ class Costs:
     cleared: float
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Costs:
+    def of(cls, document: Mapping[str, Any]) -> "Costs":
         """Return the costs of a document like costs.json.
 
         Raises:

@@ -3,8 +3,6 @@
 From what its processes use in a phase, what they use while nothing is due is taken away.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """What the processes of an installation have used: processor, statements, bytes of WAL."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

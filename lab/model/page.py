@@ -1,7 +1,5 @@
 """The figures of the model in words, as lines for a terminal and as tables of docs/sizing.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields

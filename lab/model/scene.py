@@ -6,8 +6,6 @@ workspaces with nothing to do. `pages`, `swept` and `clear` do such work in this
 what it took.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -57,6 +57,7 @@ ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
 SLOTS = "tests/crm_sync/test_slots.py"
 IN_TURN = "tests/properties/sources/test_in_turn.py"
+SELECTION_ADMIN = "tests/orders/test_selection_admin.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 SQLITE3 = "tests/crm_sync/test_sqlite3.py"
 TARGET_FILES = "tests/orders/targets/test_uploads.py"
@@ -292,6 +293,15 @@ MUTANTS = (
         (SQLITE,),
     ),
     Mutant(
+        "a feed decides an open conflict (I4)",
+        "properties/domain",
+        "_write",
+        'by["origin"] in BY_FEED',
+        "False",
+        (PUSH,),
+        (SQLITE,),
+    ),
+    Mutant(
         "a workbook is there only once it is whole",
         "properties/feeds/table",
         "WorkbookStream.__init__",
@@ -381,6 +391,22 @@ MUTANTS = (
         "Holder._write",
         "A._finish if B else A.claim.write",
         "A._finish if B else lambda columns, revision: A.claim.write(columns)",
+        (PUSH,),
+    ),
+    Mutant(
+        "a read that lags behind our call counts as an edit of theirs (I4)",
+        "properties/push",
+        "_recent",
+        "A > now.timestamp()",
+        "A < now.timestamp()",
+        (PUSH,),
+    ),
+    Mutant(
+        "what a lagging read does not show of a silent answer is ours no longer (I2)",
+        "properties/push",
+        "settle",
+        "not is_answer and not A",
+        "is_answer and not A",
         (PUSH,),
     ),
     Mutant(
@@ -993,6 +1019,14 @@ MUTANTS = (
         'CallbackRefusal(503, "cannot store it now")',
         'CallbackRefusal(200, "cannot store it now")',
         ("tests/crm_sync/test_inbox_view.py",),
+    ),
+    Mutant(
+        "the secret from before a rotation is refused at once (S6)",
+        "crm_sync/webhook",
+        "rotate_secret",
+        "A.join(B) or C",
+        "C",
+        ("tests/crm_sync/test_webhook_configuration.py",),
     ),
     Mutant(
         "secrets are compared as text (S1)",
@@ -1616,6 +1650,32 @@ MUTANTS = (
         (ANSWERS,),
     ),
     Mutant(
+        "a 409 to the POST of an order says that nothing was ordered (I9)",
+        "orders/placing",
+        "_may_have_ordered",
+        "error.status == HTTPStatus.CONFLICT",
+        "False",
+        (PLACING,),
+    ),
+    Mutant(
+        "two people who confirm at one moment do not see each other (I9)",
+        "orders/placing",
+        "one_at_a_time",
+        "row_locks.lock(A)",
+        "None",
+        (SELECTION_ADMIN,),
+        (POSTGRESQL,),
+    ),
+    Mutant(
+        "many rows are locked in any sequence, so that two who write them wait for each other",
+        "crm_sync/row_locks.py",
+        "lock",
+        'A.order_by("pk").select_for_update(no_key=True)',
+        'A.order_by("pk")',
+        ("tests/properties/test_meetings.py",),
+        (POSTGRESQL,),
+    ),
+    Mutant(
         "a list that we emptied is not empty where the answer leaves it out (I4)",
         "properties/pull",
         "_completed",
@@ -1816,8 +1876,8 @@ MUTANTS = (
         "the history of a linked row names edits of the other one (I36)",
         "properties/pull/linking.py",
         "absorb",
-        "F(column) + row.revision",
-        "F(column)",
+        "F('revision') + row.revision",
+        "F('revision')",
         (LINKING,),
         (SQLITE,),
     ),
@@ -1975,12 +2035,15 @@ MUTANTS = (
 
 # What `lab.world` claims to see, without a test of its own: by this bound, or by faults alone.
 CLAIMED = {
+    "a claim has rows that another worker has claimed meanwhile": "meetings",
     "nothing is recorded in flight (I2)": "",
     "an alarm that was told is not told to be over": "paused_platform",
     "a machine that slept tells of workers that were asleep with it": "",
     "a person is reminded of the same time twice": "reminders",
     "a signature holds for a message of any age": "messages",
     "no read before a write (I4)": "rules",
+    "a read that lags behind our call counts as an edit of theirs (I4)": "",
+    "what a lagging read does not show of a silent answer is ours no longer (I2)": "",
     "an unclear creation is repeated at once (I8)": "unclear_creation",
     "a creation is sent without a read (I8)": "unclear_creation",
     "HTTP inside a transaction": "edits",
@@ -1990,6 +2053,7 @@ CLAIMED = {
     "an event alone confirms what it says (S10)": "",
     "a callback that was not stored is acknowledged (I15)": "",
     "secrets are compared as text (S1)": "",
+    "the secret from before a rotation is refused at once (S6)": "rotations",
     "a platform that is down is asked again at once (I11)": "platform_down",
     "what a read teaches is not written before the PATCH (I4)": "rules",
     "the answer is copied over, not merged (I4)": "edits",
@@ -2026,6 +2090,5 @@ CLAIMED = {
     "a mail does not say that it is on its way (I33)": "sender_of_a_mail_dies",
     "what a mail server refused counts as told (I33)": "",
     "who switches mails off and on gets two in a quarter of an hour (I33)": "sender_of_a_mail_dies",
-    "a 503 to the POST of an order says that nothing was ordered (I9)": "spoiled_order",
     "what is worked on is leased for no longer than at its beginning": "slow_calls",
 }

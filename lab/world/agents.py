@@ -266,12 +266,13 @@ class _Order(_Act):
         if page is not None and page.status == 200 and (revision := page.hidden("revision")):
             (number,) = re.findall(r"\d+", address)
             seen = self.judge.orders.products(int(number), int(revision))
-            place = partial(self._place, address, int(number), revision, seen)
+            shown = {"revision": [revision], "warned": [page.hidden("warned") or ""]}
+            place = partial(self._place, address, int(number), shown, seen)
             self._later("thinks", THINKS, place)
 
-    def _place(self, address: str, number: int, revision: str, seen: str | None) -> None:
+    def _place(self, address: str, number: int, shown: Values, seen: str | None) -> None:
         self.judge.orders.confirms(number, seen)
-        placed = {"step": ["place"], "revision": [revision]}
+        placed = shown | {"step": ["place"]}
         what = f"orders for {self.reference} by placement {number}"
         self.browser.post(address, placed, lambda page: self._tell(what, status_of(page)))
 

@@ -93,7 +93,14 @@ class Events:
             self.world.tell(f"{self.name} calls: {what}: {status or 'no answer'}")
             if is_taken:
                 self.judge.acknowledged(event, began, self.orders.workspace)
+            elif status == 401 and self._has_the_secret(webhook):
+                self.judge.record.wrong.append("a callback with the right secret was refused (S6)")
             self.judge.answered_after(self.world.now - began_at)
 
         named = {**record["headers"], **headers}
         self.wires.request(webhook["method"], url, named, callbacks.encode(event), answered)
+
+    def _has_the_secret(self, webhook: Any) -> bool:
+        """Return whether an event left with the secret that the platform has now."""
+        now = self.box.workspace.webhook
+        return bool(now) and webhook["authSecret"] == now["authSecret"]

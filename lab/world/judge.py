@@ -51,11 +51,12 @@ DUE = (
 
 @dataclass
 class Word:
-    """Who said last what a field of the platform holds, and at which step."""
+    """Who said last what a field of the platform holds, at which step and at which moment."""
 
     value: Any
     is_ours: bool
     made: int
+    made_at: float
 
 
 @dataclass
@@ -135,7 +136,11 @@ class Judge:
         return references
 
     def they_edited(self, reference: str, path: str, value: Any) -> None:
-        self.words[reference, path] = Word(value, is_ours=False, made=self.record.world.steps)
+        self._say(reference, path, value, is_ours=False)
+
+    def _say(self, reference: str, path: str, value: Any, *, is_ours: bool) -> None:
+        world = self.record.world
+        self.words[reference, path] = Word(value, is_ours, made=world.steps, made_at=world.now)
 
     def answered_after(self, seconds: float) -> None:
         """Take note how long the answer to a callback took (I25)."""
@@ -163,11 +168,11 @@ class Judge:
 
     # --- what passes over the wire ---
 
-    def served(self, call: Call, before: Document, status: int) -> None:
-        """Judge the effect that a call had on the platform."""
+    def served(self, call: Call, before: Document, status: int, lag: float = 0) -> None:
+        """Judge the effect that a call had on the platform; a read may `lag` so many seconds."""
         if call.method == "GET":
             if call.reference:
-                call.thread.reads[call.reference] = self.record.world.steps
+                call.thread.reads[call.reference] = self._shown(call.reference, lag)
             return
         if "/real-estate-properties" not in call.path or status >= 300:
             return
@@ -197,7 +202,14 @@ class Judge:
                 self._may_overwrite(call, path, word)
                 if RULES.get(path) == "FILL" and word.made < (call.read or call.left):
                     self.record.wrong.append(f"{path} was filled although the platform has a value")
-            self.words[key] = Word(value, is_ours=True, made=self.record.world.steps)
+            self._say(*key, value, is_ours=True)
+
+    def _shown(self, reference: str, lag: float) -> int:
+        """Return the step of the newest that a read may show."""
+        world = self.record.world
+        words = [word for (one, _), word in self.words.items() if one == reference]
+        unseen = [word.made for word in words if lag and word.made_at > world.now - lag]
+        return min(unseen) - 1 if unseen else world.steps
 
     def _may_overwrite(self, call: Call, path: str, word: Word) -> None:
         """I4: no value of the platform's people is gone without a trace here."""
@@ -310,7 +322,11 @@ class Judge:
                 self.record.wrong.append(
                     f"{path}: a rule decided a conflict and does not say so (I4)"
                 )
-        for path, theirs in self.record.ask("select path, theirs from properties_conflict"):
+        taken = self.record.ask(
+            "select path, theirs from properties_conflict union all"
+            " select path, new from properties_change where origin = 'PLATFORM'"
+        )
+        for path, theirs in taken:
             is_first = RULES.get(path) == "FILL"  # the first value there stays, if it is ours too
             if (
                 path not in NOT_SENT

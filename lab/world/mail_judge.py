@@ -9,6 +9,8 @@ from lab.world import runtime
 from lab.world.record import Record
 
 EVERY = timedelta(minutes=15)  # from one mail to the next (I33)
+UNHEARD = timedelta(seconds=30)  # then a worker counts as gone
+PATIENCE = timedelta(minutes=2)  # for a mail about it to be decided and to arrive
 # How a mail heads the news of each kind that stays news whatever comes later.
 HEADS = {"CANCELLED": "cancelled", "DELIVERED": "delivered"}
 OTHER = re.compile("Alarm|Over|[0-9]+ alarm|Reminder")  # how the subject of other mail begins
@@ -43,6 +45,8 @@ class MailJudge:
         self.others: list[EmailMessage] = []
         self.wanted: dict[str, datetime | None] = {}
         self.is_worker_away = False
+        self._heard = runtime.EPOCH
+        self._silent_until = runtime.EPOCH - PATIENCE
 
     @property
     def now(self) -> datetime:
@@ -70,7 +74,8 @@ class MailJudge:
         """Take note of a mail, and of the news in it."""
         kind, reader = "", str(mail["To"])
         self.record.world.tell(f"{reader} gets: {mail['Subject']}")
-        if "No worker" in mail["Subject"] and not self.is_worker_away:
+        is_silent = self.now - self._heard > UNHEARD or self.now - self._silent_until < PATIENCE
+        if "No worker" in mail["Subject"] and not (self.is_worker_away or is_silent):
             self.record.wrong.append(f"{reader} gets {mail['Subject']!r}, and workers are alive")
         if OTHER.match(mail["Subject"]):
             self.others.append(mail)
@@ -84,6 +89,12 @@ class MailJudge:
             elif kind and (order := ORDER.search(line)):
                 self.told.add(Told(reader, kind, int(order[1]), left))
         self.last[reader] = mail
+
+    def hears_a_worker(self) -> None:
+        """Take note that a worker commits; each does so every few seconds unless nobody can."""
+        if self.now - self._heard > UNHEARD:
+            self._silent_until = self.now
+        self._heard = self.now
 
     def owed(self) -> list[str]:
         """Return the news of which somebody who wants it got no mail."""

@@ -338,6 +338,17 @@ class People:
 
         self.wires.give(("take callers", NOBODY), closed)
 
+    def rotate(self, name: str) -> None:
+        """One or two operators replace the secret of the webhook (S6)."""
+        words = ("command", "configure_webhook", "main", "--rotate-secret")
+
+        def rotated(result: Any) -> None:
+            self.world.tell(f"{name}: the secret is replaced: {result and result[:2]}")
+
+        for number in range(1 + (self.world.share(f"{name} two") < 0.4)):
+            at = self.world.now + 2 * number * self.world.share(f"{name} apart")
+            self.world.at(at, lambda: self.wires.give(words, rotated))
+
     def lock(self, name: str) -> None:
         """Something else writes to the database for longer than a statement waits (I15, I25)."""
         seconds = 1 + 34 * self.world.share(f"{name} seconds") ** 4
@@ -376,7 +387,7 @@ ACTS = (
     *(People.place, People.lie) * 2,
     *(People.go_on,) * 4,
     *(People.pull, People.read_now, People.load, People.publish, People.hold),
-    *(People.exclude_callers, People.lock, People.forge),
+    *(People.exclude_callers, People.lock, People.forge, People.rotate),
     *(People.change_mind, People.pry, People.deliver),
     *(People.edit_as_neighbour, People.order_as_neighbour),
 )

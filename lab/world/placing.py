@@ -37,7 +37,8 @@ def place(
             if key not in repeated and world.happens(f"{name} again", 0.3):
                 repeated.add(key)  # as a program that has lost the answer
                 world.at(world.now + 20 * world.share(f"{name} when"), ask)
-        elif status in (None, 404, 409, 503):  # the property may come yet
+        elif status in (None, 404, 409, 503) or b"The platform refused it" in body:
+            # The property may come yet.
             world.at(world.now + 5, ask)
         else:
             wrong.append(f"an order was answered with {status}: {body[:300]!r}")

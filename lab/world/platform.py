@@ -25,8 +25,11 @@ HOST, TOKEN = "sandbox.test", "test-token"
 ADDRESS = f"http://{HOST}"
 QUICK = 0.2  # seconds that an answer takes at most, unless something befalls it
 THEIRS = (THEIRS_ALONE, BOTH, BOTH, LIST, *RULES)  # the fields that their people edit
+LONGEST_LAG = 9.0  # seconds of a copy behind what it copies
+UNSENT = ("", "price", "no field")  # what a refusal may name, although the call has no such field
 STATUS_EVENTS = ("ORDER_STATUS_UPDATED", "ASSIGNMENT_STATUS_UPDATED")
 LIES = ("COMPLETED", "CANCELLED", "IN_PROGRESS")
+ENDS = ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z")  # of the calendar
 
 
 @dataclass
@@ -92,7 +95,7 @@ class Platform:
         self.events.send()
 
     def lie(self, name: str) -> None:
-        """Somebody who knows the secret tells of a status that is not true (S10)."""
+        """Somebody who knows the secret tells of a status or a time that is not true (S10)."""
         told = [event for event in self.events.sent if event["event"] in STATUS_EVENTS]
         webhook = self.box.workspace.webhook
         if not told or not webhook:
@@ -100,9 +103,14 @@ class Platform:
         true = self.world.choose(f"{name} of", told)
         key = true.get("assignmentId") or true["orderId"]
         self.judge.orders.lies.add(key)
-        at = timestamp(self.box.now())
-        event = true | {"occurredAt": at, "newStatus": self.world.choose(name, LIES)}
-        self.world.tell(f"{name}: somebody lies that {key} is {event['newStatus']}")
+        event = true | {"occurredAt": timestamp(self.box.now())}
+        if "assignmentId" in true and self.world.share(f"{name} appointment") < 0.4:
+            moment = self.world.choose(f"{name} moment", ENDS)
+            event |= {"event": "APPOINTMENT_DATE_UPDATED", "scheduledAt": moment}
+            self.world.tell(f"{name}: somebody lies that the appointment of {key} is at {moment}")
+        else:
+            event |= {"newStatus": self.world.choose(name, LIES)}
+            self.world.tell(f"{name}: somebody lies that {key} is {event['newStatus']}")
         url, headers = callbacks.authenticate(webhook)
         named = {**callbacks.event_headers(event), **headers}
         body = callbacks.encode(event)
@@ -120,10 +128,11 @@ class Platform:
 
         def serve() -> Answer:
             before = self.judge.record.there(call.reference)
-            hidden = self._hide_twins(call)
-            answer = process.answer_of(self.box, environ, content)
+            hidden, lag = self._hide_twins(call), self._lag(name, call)
+            with self.box.workspace.properties.as_at(self.box.now() - timedelta(seconds=lag)):
+                answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
-            self.judge.served(call, before, int(answer[0][:3]))
+            self.judge.served(call, before, int(answer[0][:3]), lag)
             return ("503 No", [], b"") if self.manner.spoils(call) else answer
 
         return Delivery(
@@ -171,8 +180,18 @@ class Platform:
         named = [path for path in (OURS_ALONE, BOTH) if path in call.body]
         kinds = ("500 No", "503 No", "429 No", *(["400 No"] * 2 if named else ()))
         status = "503 No" if self.manner.is_down else self.world.choose(name, kinds)
-        errors = [{"field": named[-1], "message": "no"}] if status == "400 No" else []
+        field = self.world.choose(f"{name} field", (*named[-1:] * 2, *UNSENT))
+        errors = [{"field": field, "message": "no"}] if status == "400 No" else []
         return status, [], json.dumps({"errors": errors}).encode()
+
+    def _lag(self, name: str, call: Call) -> float:
+        """Return by how many seconds the copy lags behind that this read comes from."""
+        is_read = call.method == "GET" and "/real-estate-properties" in call.path
+        if not is_read or not self.world.happens(f"{name} lags", self.world.temper.lagging):
+            return 0.0
+        lag = LONGEST_LAG * self.world.share(f"{name} lag")
+        self.world.tell(f"{call.method} {call.path} shows what was there {lag:.1f} s ago")
+        return lag
 
     def _hide_twins(self, call: Call) -> dict[str, Any]:
         """Take away what a creation would meet, in a world whose platform takes it again (A45)."""

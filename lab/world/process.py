@@ -34,7 +34,6 @@ BUSY = 20.0  # seconds for which a statement waits for SQLite's one writer, as i
 TIMEOUT = re.compile(r"PRAGMA busy_timeout ?= ?(\d+)")  # milliseconds
 # Milliseconds until it asks again, as SQLite's busy handler does; then always the last one.
 AGAIN = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100)
-BROKER = "world://"
 SLOTS = ("web", "beat", "worker-1", "worker-2")  # the processes of an installation
 Environ = dict[str, Any]
 Packed = tuple[Environ, bytes]

@@ -30,12 +30,12 @@ from lab.world.call_judge import LIMIT, LOW_LIMIT
 from lab.world.chat import Chat
 from lab.world.deliveries import Deliveries
 from lab.world.feeds import Feeds
-from lab.world.judge import Judge
+from lab.world.judge import OURS_ALONE, Judge
 from lab.world.mail import NIGHT, MailServer
 from lab.world.neighbour import Neighbour
 from lab.world.network import Network
 from lab.world.parts import Parts
-from lab.world.people import REFERENCES, People
+from lab.world.people import FIELDS, REFERENCES, People
 from lab.world.platform import QUICK, TOKEN, Platform
 from lab.world.process import SLOTS
 from lab.world.receiver import Receiver
@@ -112,10 +112,11 @@ class Scene:
             self.parts.neighbour.seconds = neighbour.QUICK
         self.people = People(self.parts)
         self.judge.mails.wanted = dict.fromkeys(mail.READERS, runtime.EPOCH)
-        self.world.after_commit = self._look_at_statuses
+        self.world.after_commit = self._a_worker_committed
         self._last_look = 0.0
 
-    def _look_at_statuses(self) -> None:
+    def _a_worker_committed(self) -> None:
+        self.judge.mails.hears_a_worker()
         for orders in (self.judge.orders, self.parts.neighbour.orders):
             orders.looks_at_statuses()
 
@@ -253,6 +254,7 @@ class Scene:
             call_late=chance("call late", 0.0, 0.1, 0.2, 0.4),
             refused=chance("refused", 0.0, 0.03, 0.06, 0.15),
             event_late=chance("event late", 0.0, 0.1, 0.4),
+            lagging=chance("lagging", 0.0, 0.0, 0.1, 0.3),
         )
 
     def _broker_away(self, seconds: float) -> None:
@@ -307,7 +309,8 @@ class Scene:
     def _come_to_rest(self) -> None:
         """Let people change what was refused, and ask of the rows that then wait for nothing."""
         for number, (reference, path) in enumerate(self.judge.refused()):
-            self.people.change(f"refused {number}", reference, path)
+            field = path if path in FIELDS else OURS_ALONE  # a call may be refused as a whole
+            self.people.change(f"refused {number}", reference, field)
         self.world.run(self.world.now + REST, lambda: not self.judge.are_due())
         self.world.sleep(max(0.0, self.judge.calls.last_change + LATE_EFFECT - self.world.now))
         self.judge.at_rest()

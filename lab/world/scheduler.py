@@ -46,6 +46,7 @@ class Temper:
     call_late: float = 0.0
     refused: float = 0.0
     event_late: float = 0.0
+    lagging: float = 0.0  # of a read of a property
 
 
 CALM = Temper(switch=0.02)

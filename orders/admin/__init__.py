@@ -9,15 +9,3 @@ from orders.admin.placing.placement_admin import PlacementAdmin
 from orders.admin.target.target import TargetAdmin
 from orders.admin.target.target_file import TargetFileAdmin
 from orders.admin.user import PlatformUserAdmin
-
-__all__ = [
-    "CalendarFeedAdmin",
-    "InvitingUserAdmin",
-    "MaterialFileAdmin",
-    "OrderAdmin",
-    "PersonSettingsAdmin",
-    "PlacementAdmin",
-    "PlatformUserAdmin",
-    "TargetAdmin",
-    "TargetFileAdmin",
-]

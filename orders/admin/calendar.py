@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_time, page_at
@@ -23,7 +24,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.security import login
 from crm_sync.security.access import own_workspaces
 from crm_sync.sentence import sentence
-from crm_sync.translated import Text, day_in_words
+from crm_sync.translated import Text, day_in_words, number
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments
@@ -200,4 +201,7 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
         self.note(request, queryset, sentence("Revoked."))
         count = queryset.count()
         CalendarFeed.objects.filter(pk__in=[row.pk for row in queryset]).delete()
-        messages.success(request, _("Revoked: %(count)s.") % {"count": count})
+        text = ngettext(
+            "%(count)s address was revoked.", "%(count)s addresses were revoked.", count
+        )
+        messages.success(request, text % {"count": number(count)})

@@ -56,6 +56,7 @@ class CancelForm(forms.Form):
         workspace = Workspace.objects.only("pk").get(pk=order.workspace_id)  # no secret (S5)
         mine = proposed_user(workspace, account)
         self.fields["user"] = user_field(workspace.pk, initial=mine.platform_id if mine else "")
+        self.fields["user"].label = _("In the name of")  # nothing is ordered here
         self.order_fields(self.field_order)
 
     def wishes(self) -> dict[str, Any]:

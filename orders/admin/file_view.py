@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import (
-    FileResponse,
     Http404,
     HttpRequest,
     HttpResponse,
@@ -25,6 +24,7 @@ from crm_sync.sentence import sentence
 from orders.materials import archive, file_requests
 from orders.materials.download import storage
 from orders.materials.file_names import cut, file_name, plain
+from orders.materials.file_response import file_response
 from orders.materials.file_types import FILE_TYPES
 from orders.models import Material, MaterialFile, MaterialSet, Order
 
@@ -42,7 +42,10 @@ def file_address(row: MaterialFile, *, saved: bool = False) -> str:
 
 
 def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
-    """Serve one stored file. Only pictures, PDF files and films open in the browser (S17, S18)."""
+    """Serve one stored file, or a part of it, as browsers ask for films.
+
+    Only pictures, PDF files and films open in the browser (S17, S18).
+    """
     stored = MaterialFile.objects.exclude(name="").select_related("material__material_set")
     row = get_object_or_404(within(request.user, stored), pk=file_id)
     try:
@@ -57,14 +60,7 @@ def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
             orders,
             sentence("Saved %(file)s.", file=file_name(row.material, row.content_type)),
         )
-    response = FileResponse(
-        file,
-        as_attachment=is_saved,
-        filename=file_name(row.material, row.content_type),
-        content_type=row.content_type,
-    )
-    response["Cache-Control"] = KEPT
-    return response
+    return file_response(request.headers, row, file, cached=KEPT, is_saved=is_saved)
 
 
 def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
@@ -87,17 +83,20 @@ def zip_view(request: HttpRequest, pk: int) -> HttpResponseBase:
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),
         "Cache-Control": "private, no-store",
     }
-    chunks = archive.stream(found, storage())
+    chunks = archive.stream(found)
     return StreamingHttpResponse(chunks, content_type="application/zip", headers=headers)
 
 
 def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     """Have the lists of an order read again and the missing files downloaded (POST, S17).
 
-    The whole list is read, because an address in the stored list may have expired.
+    The whole list is read, because an address in the stored list may have expired. Files that the
+    storage has lost are missing, too.
     """
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
-    file_requests.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
+    now, files = timezone.now(), MaterialFile.objects.filter(material__material_set__order=order)
+    file_requests.check(files, now=now)
+    file_requests.ask(MaterialSet.objects.filter(order=order), now=now)
     admin.note(
         request,
         Order.objects.filter(pk=order.pk),

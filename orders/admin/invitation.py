@@ -1,6 +1,5 @@
 """Inviting a person: one form makes the account, its rights and its tie to the platform (S17)."""
 
-from smtplib import SMTPException
 from typing import Any, cast
 
 from django import forms
@@ -23,11 +22,12 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
     action,
+    once_more_if_taken,
 )
 from crm_sync.admin.ui.cells import list_of, page_of
 from crm_sync.admin.ui.page import page, secret_page, titled
 from crm_sync.admin.ui.scope import note
-from crm_sync.mail import mails_are_sent
+from crm_sync.mail import MAIL_ERRORS, mails_are_sent
 from crm_sync.models import Workspace
 from crm_sync.security import access, login, password_links
 from crm_sync.security.roles import stored_role
@@ -165,6 +165,7 @@ class InvitingUserAdmin(UserAdmin):
         view = self.admin_site.admin_view(self.invite_page)
         return [path("invite/", view, name="auth_user_invite"), *super().get_urls()]
 
+    @once_more_if_taken
     def invite_page(self, request: HttpRequest) -> HttpResponse:
         """Show the form. A POST makes the account and mails the link, or shows it once."""
         if not self.has_invite_permission(request):
@@ -215,7 +216,7 @@ class InvitingUserAdmin(UserAdmin):
         if mails_are_sent() and person.email:
             try:
                 password_links.invite(person)
-            except (OSError, SMTPException) as error:
+            except MAIL_ERRORS as error:
                 why = gettext("The mail could not be sent (%(error)s).") % {
                     "error": type(error).__name__
                 }

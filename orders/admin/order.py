@@ -6,16 +6,18 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync import row_locks
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
+from crm_sync.admin.ui.cells import EMPTY, badge, moment, page_of, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay, say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -35,7 +37,7 @@ from orders.admin.placing.property_choice import StartsOrders
 from orders.materials import expectations
 from orders.mirror import unit_of_work
 from orders.mirror.agent_lists import note_look
-from orders.models import Assignment, Order, Placement, StatusChange
+from orders.models import Order, Placement, StatusChange
 from orders.models.statuses import ASSIGNMENT_TERMINAL
 from orders.placing.session_offer import total
 from orders.reads import poller
@@ -145,8 +147,9 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     @display(description=_("assignments"))
     def work(self, order: Order) -> SafeString | str:
         """Show what each assignment is of, its status, and below them the sum, as far as known."""
-        names = assignment_names(order.assignments.all())
-        badges = [assignment_badge(one, names[one.pk]) for one in _sorted(order)]
+        assignments = sorted(order.assignments.all(), key=lambda one: one.pk)
+        names = assignment_names(assignments)
+        badges = [assignment_badge(one, names[one.pk]) for one in assignments]
         more = len(badges) - MOST_BADGES
         rest = [unbroken(f"+{more}")] if more > 0 else []
         shown = [*badges[:MOST_BADGES], *rest, *_sum(order.wished)]  # type: ignore[attr-defined]
@@ -173,15 +176,25 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     last_event = moment_column(_("last event"), "last_event_at")  # by the platform's clock
 
     @action(description=_("Refresh from the platform"), permissions=["act"])
-    def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
-        """Make the orders and their materials due for a read from the platform (POST only)."""
+    def read_again(
+        self, request: HttpRequest, queryset: QuerySet[Order]
+    ) -> HttpResponseRedirect | None:
+        """Make the orders and their materials due for a read from the platform (POST only).
+
+        A person who asks for it on the page of an order stays there, and sees it come.
+        """
         chosen, now = queryset.order_by(), timezone.now()
-        for workspace_id in chosen.values_list("workspace_id", flat=True).distinct():
-            mine = chosen.filter(workspace_id=workspace_id)
-            poller.ask(mine, unit_of_work.ORDERS, workspace_id, now=now)
-        expectations.read_again(Order.objects.filter(pk__in=chosen.values("pk")), now=now)
+        rows = Order.objects.filter(pk__in=chosen.values("pk"))
+        with transaction.atomic():
+            row_locks.lock(rows)
+            for workspace_id in chosen.values_list("workspace_id", flat=True).distinct():
+                mine = chosen.filter(workspace_id=workspace_id)
+                poller.ask(mine, unit_of_work.ORDERS, workspace_id, now=now)
+        expectations.read_again(rows, now=now)
         self.note(request, chosen, sentence("Asked for a read from the platform."))
-        say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
+        say_when(request, rows, now=now)
+        one = chosen.first() if request.POST.get("stays") else None
+        return None if one is None else HttpResponseRedirect(page_of(one))
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the calendar, the change forms, the materials, and the live part of the page."""
@@ -215,10 +228,6 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         context = {"original": order, "opts": self.opts, "can_act": can_act}
         context |= self.page_context(request, order)
         return render(request, "orders/order_live.html", context)
-
-
-def _sorted(order: Order) -> list[Assignment]:
-    return sorted(order.assignments.all(), key=lambda assignment: assignment.pk)
 
 
 def _sum(products: Any) -> list[SafeString]:

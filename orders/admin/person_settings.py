@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -21,7 +21,7 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
     action,
 )
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
+from crm_sync.admin.ui.cells import exact_moment, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -29,10 +29,12 @@ from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import AlarmKind
 from crm_sync.sentence import sentence
+from crm_sync.text import capitalized
 from orders.admin import zone_proposal
 from orders.admin.overview_news import seen
 from orders.calendar import reminders
-from orders.models import PersonSettings
+from orders.calendar.reminders import REMINDERS
+from orders.models import PersonSettings, ReminderSettings
 from orders.models.news import News
 from orders.models.person_settings import OFF, alarm_switch_of, switch_of
 from orders.models.reminder import USUAL_HOUR
@@ -143,6 +145,8 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
         form.save_for(person)
         messages.success(request, _("Saved."))
         return HttpResponseRedirect(reverse(MINE))
+    both = (row, ReminderSettings.objects.filter(person=person, due_at__isnull=False).first())
+    failed = next((one for one in both if one and one.problem), None)
     context = {
         **titled(_("My settings")),
         "form": form,
@@ -150,8 +154,8 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
         "is_mail_on": mails_are_sent(),
         "operates": person.has_perm(OPERATES),
         "sees_orders": person.has_perm("orders.view_order"),
-        "problem": row.problem,
-        "next_try": exact_moment(row.due_at, now) if row.problem else "",
+        "problem": failed.problem if failed else "",
+        "next_try": exact_moment(failed.due_at, now) if failed else "",
         "mailed": exact_moment(row.mailed_at, now) if row.mailed_at else "",
     }
     return page(screen, request, "orders/my_settings.html", context)
@@ -169,20 +173,25 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     search_fields = ("person__username", "person__email")
     search_help_text = _("Account or e-mail")
     ordering = ("person__username",)
-    annotations = {"username": F("person__username"), "email": F("person__email")}
+    annotations = {
+        "username": F("person__username"),
+        "email": F("person__email"),
+        "reminder_due": F("person__reminder_settings__due_at"),
+        "reminder_problem": F("person__reminder_settings__problem"),
+    }
     actions = ("try_again",)
 
     who = column(_("account"), lambda row: row.username, "person__username")
-    kinds = column(_("about"), lambda row: ", ".join(str(kind.label) for kind in row.kinds))
+    kinds = column(_("about"), lambda row: ", ".join(_kinds(row)))
     range_ = column(
         _("shows"), lambda row: _("Only own orders") if row.only_mine else _("All orders")
     )
     last = moment_column(_("last mail"), "mailed_at")
-    trouble = column(_("problem"), lambda row: shortened(row.problem) if row.problem else EMPTY)
+    trouble = column(_("problem"), lambda row: shortened(_problem(row)))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Exclude people who want no mail."""
-        return super().get_queryset(request).exclude(OFF)
+        return super().get_queryset(request).filter(~OFF | Q(reminder_due__isnull=False))
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the person's own pages, which need no permission."""
@@ -195,10 +204,26 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     @action(description=_("Try again"), permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:
         """Make mails due now that could not be sent (POST only)."""
-        failed = queryset.order_by().exclude(problem="").filter(due_at__isnull=False)
+        waiting = Q(due_at__isnull=False) & ~Q(problem="")
+        news = PersonSettings.objects.filter(waiting)
+        late = ReminderSettings.objects.filter(waiting)
+        failed = queryset.order_by().filter(waiting | Q(person__in=late.values("person")))
         self.note(request, failed, sentence("Asked for the mail."))
-        count = failed.update(due_at=timezone.now())
+        people = list(failed.values_list("person", flat=True))
+        for rows in (news, late):
+            rows.filter(person__in=people).update(due_at=timezone.now())
+        count = len(people)
         text = ngettext(
             "%(count)s mail is tried again now.", "%(count)s mails are tried again now.", count
         )
         messages.success(request, text % {"count": count})
+
+
+def _kinds(row: Any) -> list[str]:
+    reminding = [capitalized(str(REMINDERS.title))] if row.reminder_due else []
+    return [*(str(kind.label) for kind in row.kinds), *reminding]
+
+
+def _problem(row: Any) -> str:
+    problem: str = row.problem or (row.reminder_problem if row.reminder_due else "")
+    return problem

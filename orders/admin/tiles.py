@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from crm_sync.admin.overview.unmailed import no_mail
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
@@ -13,7 +13,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.sentence import said
-from crm_sync.translated import Text, number, said_of
+from crm_sync.translated import number, said_of
 from orders.admin.cards import need
 from orders.admin.cells import PLACEMENT_TONES, placement_badge
 from orders.mirror import agent_lists
@@ -28,6 +28,9 @@ from orders.models import (
 )
 from orders.models.statuses import ORDER_TERMINAL
 from properties.domain.headline import one_line
+
+FAILED_READS = 3
+ACTING = ("platform_id", "due_at", "workspace__slug", "real_estate_property__desired")
 
 
 def tiles(person: Person) -> list[Tile]:
@@ -119,32 +122,50 @@ def _named(order: Order) -> str:
 
 
 def _troubled(person: Person, now: datetime) -> list[Attention]:
+    """Return the placements of unknown outcome, and the orders with a problem."""
     uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
     troubled = within(person, Order.objects.exclude(problem=""))
-    found: list[tuple[str, Placement | Order]] = [
-        *(("Uncertain", row) for row in _newest(uncertain)),
-        *(("Problem", row) for row in _newest(troubled)),
-    ]
     return [
-        Attention(
-            placement_badge(row) if isinstance(row, Placement) else badge(NAMES[word], "danger"),
-            shortened(said_of(_name(row), explain(row.problem).sentence), 140),
-            row.workspace.slug,
-            moment(row.created_at, now),
-            page_of(row),
-            remedy=str(REMEDIES[word]),
-            act=str(ACTS[word]),
-            next_try=_next_try(row, now),
-        )
-        for word, row in found
+        *(
+            _trouble(
+                row,
+                placement_badge(row),
+                _("Placement %(key)s of %(property)s")
+                % {"key": row.pk, "property": row.object_reference_id},
+                now,
+                remedy=_("Look on the platform, then say here whether it was placed"),
+                act=_("Settle it"),
+                next_try=_("Not by itself"),
+            )
+            for row in _newest(uncertain, "object_reference_id", "state")
+        ),
+        *(
+            _trouble(
+                row,
+                badge(_("Problem"), "danger"),
+                _("Order %(order)s") % {"order": row.platform_id},
+                now,
+                remedy=_("Refresh it on its page, once the cause is removed"),
+                act=_("Refresh from the platform"),
+                next_try=moment(row.due_at, now) if row.due_at else "",
+            )
+            for row in _newest(troubled, "platform_id", "due_at")
+        ),
     ]
 
 
-def _name(row: Placement | Order) -> str:
-    if isinstance(row, Order):
-        return _("Order %(order)s") % {"order": row.platform_id}
-    named = {"key": row.pk, "property": row.object_reference_id}
-    return _("Placement %(key)s of %(property)s") % named
+def _trouble(
+    row: Placement | Order, mark: SafeString, name: str, now: datetime, **more: Any
+) -> Attention:
+    text = shortened(said_of(name, explain(row.problem).sentence), 140)
+    since = moment(row.created_at, now)
+    return Attention(mark, text, row.workspace.slug, since, page_of(row), **more)
+
+
+def _newest(rows: Any, *columns: str) -> Any:
+    """Load the newest rows with what a line needs, and no secret of the workspace (S5)."""
+    needed = ("problem", "created_at", "workspace__slug", *columns)
+    return rows.select_related("workspace").only(*needed).order_by("-created_at", "-pk")[:NEWEST]
 
 
 def _unread(person: Person, now: datetime) -> list[Attention]:
@@ -205,38 +226,3 @@ def _unmailed(now: datetime) -> list[Attention]:
     )
     text = text % {"count": number(people), "problem": said(problem)}
     return [no_mail(text, due_at, now, link=list_of("orders.personsettings"))]
-
-
-def _next_try(row: Placement | Order, now: datetime) -> SafeString | str:
-    if isinstance(row, Placement):
-        return _("Not by itself")
-    return moment(row.due_at, now) if row.due_at else ""
-
-
-def _newest(rows: Any) -> Any:
-    rows = rows.select_related("workspace").only(
-        "problem", "created_at", "workspace__slug", *KEYS[rows.model]
-    )
-    return rows.order_by("-created_at", "-pk")[:NEWEST]
-
-
-# The columns that `__str__` needs. Secrets of the workspace are not loaded (S5).
-KEYS: dict[type[Any], tuple[str, ...]] = {
-    Order: ("platform_id", "due_at"),
-    Placement: ("object_reference_id", "state"),
-}
-
-FAILED_READS = 3
-ACTING = ("platform_id", "due_at", "workspace__slug", "real_estate_property__desired")
-NAMES: dict[str, Text] = {
-    "Uncertain": gettext_lazy("Uncertain"),
-    "Problem": gettext_lazy("Problem"),
-}
-ACTS: dict[str, Text] = {
-    "Uncertain": gettext_lazy("Settle it"),
-    "Problem": gettext_lazy("Refresh from the platform"),
-}
-REMEDIES: dict[str, Text] = {
-    "Uncertain": gettext_lazy("Look on the platform, then say here whether it was placed"),
-    "Problem": gettext_lazy("Refresh it on its page, once the cause is removed"),
-}

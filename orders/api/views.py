@@ -93,9 +93,15 @@ class OrderQuery(PageQuery):
     """The filters of the list of orders."""
 
     # No choices: an unknown status of the platform is stored unchanged (A28).
-    status = serializers.CharField(required=False, max_length=100)
-    updated_since = MomentField(required=False)
-    reference = serializers.CharField(required=False, max_length=references.LIMIT)
+    status = serializers.CharField(
+        required=False, max_length=100, help_text="The status of the order, such as PLACED"
+    )
+    updated_since = MomentField(
+        required=False, help_text="Read from the platform, or changed by a callback, since then"
+    )
+    reference = serializers.CharField(
+        required=False, max_length=references.LIMIT, help_text="Orders of exactly this property"
+    )
 
 
 class OrderList(ListView[Order]):
@@ -106,18 +112,7 @@ class OrderList(ListView[Order]):
     serializer_class = OrderSerializer
     pagination_class = Pages
 
-    @extend_schema(
-        operation_id="orders_list",
-        parameters=[
-            OpenApiParameter("status", str, description="The status of the order, such as PLACED"),
-            OpenApiParameter(
-                "updated_since",
-                datetime,
-                description="Read from the platform, or changed by a callback, since then",
-            ),
-            OpenApiParameter("reference", str, description="Orders of exactly this property"),
-        ],
-    )
+    @extend_schema(operation_id="orders_list", parameters=[OrderQuery])
     def get(self, request: Request) -> Response:
         """List orders with their assignments, in the order in which we learned of them."""
         return self.list(request)

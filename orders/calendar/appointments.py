@@ -6,15 +6,25 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, DateTimeField, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.expressions import Combinable
+from django.db.models import (
+    Case,
+    Count,
+    DateTimeField,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce, NullIf
 from django.utils.translation import gettext as _
 
 from crm_sync.security.access import within
 from orders.mirror import agent_lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
-from orders.models.statuses import AssignmentStatus, OrderStatus
 from properties.domain.headline import one_line
 
 MOST = 2_000  # appointments in one result
@@ -58,42 +68,83 @@ class Appointment:
 
 
 def appointments(
-    first: datetime, end: datetime, *, person: User, only_mine: bool, workspace: str = ""
+    first: datetime,
+    end: datetime,
+    *,
+    person: User,
+    only_mine: bool,
+    workspace: str = "",
+    now: datetime | None = None,
 ) -> list[Appointment]:
     """Return the appointments from `first` to before `end`, sorted by time.
 
-    One query, at most `MOST` rows. Cancelled and withdrawn assignments are left out. A person who
-    may not see orders gets nothing, and nobody gets appointments of other workspaces (S17).
+    One query, at most `MOST` rows. What was called off is left out. A person who may not see
+    orders gets nothing, and nobody gets appointments of other workspaces (S17).
+
+    Args:
+        now: if there are more, those that are longest over are left out, instead of the last.
     """
     if not person.has_perm("orders.view_order"):
         return []
     every = within(person, Assignment.objects.all())
     held = every.filter(scheduled_at__gte=first, scheduled_at__lt=end)
-    rows = held.exclude(status=AssignmentStatus.CANCELLED).filter(withdrawn_at=None)
+    rows = held.exclude(agent_lists.called_off())
     if workspace:
         rows = rows.filter(workspace__slug=workspace)
     if only_mine:
         rows = rows.filter(order__in=Order.objects.filter(agent_lists.mine(person)))
-    return _read(rows)
+    if now is None:
+        return _read(rows)
+    over = Case(When(scheduled_at__lt=now, then="scheduled_at"))
+    return _read(rows, over.desc(nulls_first=True))
 
 
 def of_orders(
     orders: Collection[int], *, person: User, after: datetime
 ) -> tuple[list[Appointment], list[Appointment]]:
     """Return the appointments of orders that are later than this: those that stand, and those that
-    were cancelled. Two queries; only of orders that the person may see (S17).
+    were cancelled, also if the platform then removed their time. Three queries; only of orders that
+    the person may see (S17).
     """
     if not orders or not person.has_perm("orders.view_order"):
         return [], []
-    mine = within(person, Assignment.objects.filter(order__in=orders, scheduled_at__gt=after))
-    is_off = Q(status=AssignmentStatus.CANCELLED) | Q(withdrawn_at__isnull=False)
-    is_off |= Q(order__status=OrderStatus.CANCELLED)
-    return _read(mine.exclude(is_off)), _read(mine.filter(is_off))
+    mine = within(person, Assignment.objects.filter(order__in=orders))
+    is_off = agent_lists.called_off()
+    is_coming = Q(scheduled_at__gt=after)
+    removed = _removed(mine.filter(is_off, scheduled_at=None), after=after)
+    off = mine.filter(is_off).filter(is_coming | Q(pk__in=removed))
+    return _read(mine.filter(is_coming).exclude(is_off)), _read(off, removed=removed)
 
 
-def _read(rows: QuerySet[Assignment]) -> list[Appointment]:
-    """Return rows as plain values, sorted by time. One query."""
-    found = rows.order_by("scheduled_at", "pk").values(
+def _removed(rows: QuerySet[Assignment], *, after: datetime) -> dict[int, datetime]:
+    """Return the times that rows had before these were removed, if later than this. One query."""
+    lines = StatusChange.objects.filter(
+        assignment__in=rows, fact=StatusChange.Fact.APPOINTMENT, new=""
+    )
+    last = dict(
+        lines.exclude(previous="")
+        .order_by("occurred_at", "pk")
+        .values_list("assignment", "previous")
+    )
+    moments = {key: datetime.fromisoformat(text) for key, text in last.items()}
+    return {key: at for key, at in moments.items() if at > after}
+
+
+NONE_REMOVED: Mapping[int, datetime] = {}
+
+
+def _read(
+    rows: QuerySet[Assignment],
+    *first: OrderBy,
+    removed: Mapping[int, datetime] = NONE_REMOVED,
+) -> list[Appointment]:
+    """Return rows as plain values, sorted by time. One query.
+
+    Args:
+        first: by what the rows are chosen if there are more than `MOST`, before their time.
+        removed: the time of rows that have none any more, by key.
+    """
+    found = rows.order_by(*first, "scheduled_at", "pk").values(
         "pk",
         "scheduled_at",
         "status",
@@ -108,7 +159,11 @@ def _read(rows: QuerySet[Assignment]) -> list[Appointment]:
         address=F("order__real_estate_property__desired__address"),
         slug=F("workspace__slug"),
     )
-    return [_appointment(row) for row in found[:MOST]]
+    read = [
+        _appointment({**row, "at": row["scheduled_at"] or removed[row["pk"]]})
+        for row in found[:MOST]
+    ]
+    return sorted(read, key=lambda one: (one.at, one.key))
 
 
 def _set_at() -> Combinable:
@@ -133,7 +188,7 @@ def _sequence() -> Combinable:
 def _appointment(row: Mapping[str, Any]) -> Appointment:
     return Appointment(
         key=row["pk"],
-        at=row["scheduled_at"],
+        at=row["at"],
         set_at=row["set_at"],
         status=row["status"],
         products=[str(one) for one in row["products"]],

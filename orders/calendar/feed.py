@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -71,10 +72,30 @@ def _is_of_the_same_password(feed: CalendarFeed) -> bool:
     return constant_time_compare(feed.password_digest, now)
 
 
+def keep_if_hashed_anew(
+    sender: type[User], instance: User, update_fields: frozenset[str] | None, **_: Any
+) -> None:
+    """Bind the address to the new hash of the same password; a receiver of `pre_save`.
+
+    Django writes one at a login after its hashes have become stronger, and notes no password.
+    """
+    is_same = getattr(instance, "_password", None) is None and instance.has_usable_password()
+    if set(update_fields or ()) == {"password"} and is_same:
+        for before in User.objects.filter(pk=instance.pk):
+            mine = CalendarFeed.objects.filter(person=before)
+            bound = mine.filter(password_digest=before.get_session_auth_hash())
+            bound.update(password_digest=instance.get_session_auth_hash())
+
+
 def written(feed: CalendarFeed, *, now: datetime) -> bytes:
-    """Return the appointments of the feed, from a month ago to a year ahead."""
+    """Return the appointments of the feed, from a month ago to a year ahead.
+
+    Of very many, what is over is left out first.
+    """
     mine = settings_of(feed.person)
-    found = appointments(now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine)
+    found = appointments(
+        now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine, now=now
+    )
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
     page = partial(absolute, "admin:orders_order_change")
     with translation.override(language_of(mine) or settings.LANGUAGE_CODE):

@@ -24,7 +24,7 @@ FILES = {PUBLISH: "appointments.ics", CANCEL: "cancelled.ics"}
 
 
 def invite(person: User, found: Sequence[Happening], now: datetime) -> Invitation:
-    """Return the coming appointments of the orders that a mail is about. At most two queries.
+    """Return the coming appointments of the orders that a mail is about. At most three queries.
 
     Those that stand come with news of an appointment, those that were cancelled also with news of
     a cancelled order. It is in the active language and time zone.

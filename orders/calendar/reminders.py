@@ -10,7 +10,6 @@ same Message-ID.
 
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
-from smtplib import SMTPException
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -24,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync import permits
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.links import absolute
-from crm_sync.mail import mails_are_sent, message
+from crm_sync.mail import MAIL_ERRORS, mails_are_sent, message
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import problem_of
 from crm_sync.translated import number
@@ -33,8 +32,8 @@ from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
 from orders.calendar.appointments import Appointment, appointments
 from orders.calendar.ics import what
-from orders.models import Order, Reminder, ReminderSettings
-from orders.models.statuses import AssignmentStatus, OrderStatus, shown
+from orders.models import Reminder, ReminderSettings
+from orders.models.statuses import AssignmentStatus, shown
 from orders.people.language_of_person import language_of
 from orders.people.preferences import settings_of
 
@@ -109,7 +108,7 @@ def _remind(claim: Claim[ReminderSettings], *, now: datetime) -> str:
     try:
         with permits.away():
             mail.send()
-    except (OSError, SMTPException) as error:
+    except MAIL_ERRORS as error:
         queues.put_off(claim, problem=problem_of(error))
         return "put off"
     sent = [Reminder(person=person, assignment_id=one.key, at=one.at) for one in found]
@@ -130,12 +129,7 @@ def coming(person: User, hour: int, *, now: datetime) -> list[Appointment]:
     found = appointments(now, end, person=person, only_mine=mine.only_mine)
     sent = Reminder.objects.filter(person=person, at__gte=now, at__lt=end)
     known = set(sent.values_list("assignment", "at"))
-    orders = {one.order_key for one in found}
-    over = Order.objects.filter(pk__in=orders, status=OrderStatus.CANCELLED)
-    cancelled = set(over.values_list("pk", flat=True))
-    return [
-        one for one in found if (one.key, one.at) not in known and one.order_key not in cancelled
-    ]
+    return [one for one in found if (one.key, one.at) not in known]
 
 
 def written(found: Sequence[Appointment], *, to: str, zone: ZoneInfo) -> EmailMessage:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 
-from django.core.files.storage import Storage
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import said_of
 from crm_sync.zip_stream import ZipStream
-from orders.materials.file_names import cut, file_name, plain
+from orders.materials.download import opened
+from orders.materials.file_names import cut, file_name, folded, plain
 from orders.materials.gallery import QUALITIES
 from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile
@@ -45,31 +45,29 @@ def contents(materials: Iterable[Material]) -> Contents:
             missing.append(said_of(f"{_folder(one)}{file_name(one, '')}", said(why_not(row))))
             continue
         name = f"{_folder(one)}{file_name(one, row.content_type)}"
-        used[name.lower()] += 1
-        if used[name.lower()] > 1:  # unpacking would overwrite the first of two files with one name
+        used[folded(name)] += 1
+        if used[folded(name)] > 1:  # unpacking would overwrite the first of two files with one name
             stem, dot, ending = name.rpartition(".")
             name = f"{stem} [{row.pk}]{dot}{ending}"
         entries.append((row, name))
     return Contents(entries, missing)
 
 
-def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
+def stream(found: Contents) -> Iterator[bytes]:
     """Return the bytes of the ZIP, uncompressed, since pictures and PDF files already are compact.
 
     The text file also names each file that is no longer in the storage. It is in the language of
     this call: while the bytes are read, no language is chosen.
     """
     lost = gettext("it is no longer in the storage")
-    return _bytes(found, storage, str(MISSING), [said_of(name, lost) for __, name in found.entries])
+    return _bytes(found, str(MISSING), [said_of(name, lost) for __, name in found.entries])
 
 
-def _bytes(
-    found: Contents, storage: Storage, text_file: str, lost: Iterable[str]
-) -> Iterator[bytes]:
+def _bytes(found: Contents, text_file: str, lost: Iterable[str]) -> Iterator[bytes]:
     whole, missing = ZipStream(), list(found.missing)
     for (row, name), line in zip(found.entries, lost, strict=True):
         try:
-            with storage.open(row.name) as file:
+            with opened(row) as file:
                 yield from whole.add(name, file.read, at=row.created_at, size=row.size or 0)
         except OSError:
             missing.append(line)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.files.storage import Storage, storages
@@ -21,7 +21,7 @@ from crm_sync.platform.errors import RejectedError, TransientError, problem_of
 from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.sentence import sentence
 from crm_sync.text import whole
-from crm_sync.work.leases import Claim
+from crm_sync.work.leases import Claim, LeaseLost
 from crm_sync.work.queues import Turn
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
@@ -36,7 +36,7 @@ PROGRESS = 256 * 1024  # bytes in a slice after which the next slice starts at o
 MAX_MISMATCHES = 5  # tries of a file that has another size than announced
 GONE = frozenset({401, 403, 404, 410})
 Role = MaterialFile.Role
-Stored = Callable[[MaterialFile], None]
+Told = Callable[[MaterialFile], None]
 
 
 class Mismatch(TransientError):
@@ -54,16 +54,17 @@ class DownloadOutcome(StrEnum):
 
 
 def working(
-    stored: Stored,
+    stored: Told, expired: Told
 ) -> Callable[[Sequence[Claim[MaterialFile]], Turn], list[DownloadOutcome]]:
     """Return the `work` of a queue that downloads the files of some rows.
 
     Args:
         stored: called with a file in the transaction that records that it is stored.
+        expired: the same for a file whose address does not answer any more, the first time.
     """
 
     def work(claims: Sequence[Claim[MaterialFile]], turn: Turn) -> list[DownloadOutcome]:
-        return [_download(claim, turn.workspace, stored) for claim in claims]
+        return [_download(claim, turn.workspace, stored, expired) for claim in claims]
 
     return work
 
@@ -73,28 +74,54 @@ def storage() -> Storage:
     return storages[STORAGE]
 
 
-def _download(claim: Claim[MaterialFile], workspace: Workspace, stored: Stored) -> DownloadOutcome:
+def opened(row: MaterialFile) -> IO[bytes]:
+    """Open a stored file, or the version that has replaced it since its row was read.
+
+    Raises:
+        OSError: neither is in the storage, or it cannot be read.
+    """
+    try:
+        return cast("IO[bytes]", storage().open(row.name))
+    except FileNotFoundError:
+        same = MaterialFile.objects.filter(pk=row.pk, content_type=row.content_type)
+        newer = same.exclude(name__in=("", row.name)).first()
+        if newer is None:
+            raise
+        return cast("IO[bytes]", storage().open(newer.name))
+
+
+def _download(
+    claim: Claim[MaterialFile], workspace: Workspace, stored: Told, expired: Told
+) -> DownloadOutcome:
     part = PartFile(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
     try:
         with part.held():
             if claim.abandoned:  # after a power cut, the part may hold bytes never written
                 part.remove()
-            return _slice(claim, workspace, part, stored)
+            return _slice(claim, workspace, part, stored, expired)
     except Busy:
         claim.finish(due_at=timezone.now() + timedelta(seconds=settings.CALL_DEADLINE))
         return DownloadOutcome.BUSY
 
 
 def _slice(
-    claim: Claim[MaterialFile], workspace: Workspace, part: PartFile, stored: Stored
+    claim: Claim[MaterialFile], workspace: Workspace, part: PartFile, stored: Told, expired: Told
 ) -> DownloadOutcome:
     """Download as much of a file as the deadline of one call allows, and return the outcome."""
     before = part.size
+    if _is_stored(claim):
+        claim.finish(due_at=None, attempts=0, problem="")
+        return DownloadOutcome.STORED
     try:
         columns = _fetch(claim.row, workspace, part)
     except (RejectedError, NotKept) as error:
         part.remove()
-        claim.finish(due_at=None, problem=problem_of(error))
+        problem = problem_of(error)
+        is_gone = isinstance(error, RejectedError) and error.status in GONE
+        with transaction.atomic():
+            claim.finish(due_at=None, problem=problem)
+            if is_gone and claim.row.problem != problem:  # else the new list did not help
+                expired(claim.row)
         return DownloadOutcome.REFUSED
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
@@ -108,6 +135,21 @@ def _slice(
     if before_name and before_name != columns["name"]:
         delete(before_name)
     return DownloadOutcome.STORED
+
+
+def _is_stored(claim: Claim[MaterialFile]) -> bool:
+    """Return whether the newest version is in the storage. One that was lost is forgotten."""
+    row = claim.row
+    if not row.name or row.modified_at != row.material.modified_at:
+        return False
+    with permits.away():
+        if storage().exists(row.name):
+            return True
+    lost = sentence("it is no longer in the storage")
+    if not claim.write({"name": "", "digest": "", "stored_at": None, "problem": lost}):
+        raise LeaseLost
+    row.name = ""
+    return False
 
 
 def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> DownloadOutcome:
@@ -223,18 +265,20 @@ def _store(
     place = storage()
     folder = row.material.material_set.order_id or "marketing"
     name = f"{workspace.slug}/{folder}/{row.material_id}-{row.role.lower()}-{digest[:16]}{suffix}"
-    if row.name == name:
-        return name
     with permits.away():  # a remote storage is called over the network
-        if place.exists(name):  # from a worker that died before it recorded the file
-            place.delete(name)
+        if place.exists(name):
+            if row.name == name:
+                return name
+            place.delete(name)  # from a worker that died before it recorded the file
         with part.path.open("rb") as file:
             return place.save(name, Whole(file, str(part.path)))
 
 
-def delete(name: str) -> None:
-    """Remove a file that is no longer used. If that fails, the file remains."""
+def delete(name: str) -> bool:
+    """Remove a file that is no longer used. Return False if the storage could not remove it."""
     try:
         storage().delete(name)
     except OSError:
         log.exception("%s could not be removed from the storage", name)
+        return False
+    return True

@@ -28,6 +28,11 @@ def cut(text: str) -> str:
     return kept.rstrip(". ") if len(kept) < len(text) else kept
 
 
+def folded(name: str) -> str:
+    """Return a name as file systems compare it: without case, accents composed."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def file_name(material: Material, content_type: str) -> str:
     """Return the platform's name for a file, without characters that file systems refuse.
 

@@ -66,12 +66,27 @@ def roles(material: Material) -> list[Role]:
 def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
     """Have the lists of these files read again, so that `want` requests the missing files.
 
-    The files themselves are not requested yet, because the new list replaces expired addresses.
+    These are not requested yet, because the new list replaces expired addresses. Of a stored file,
+    a worker checks whether the storage still has it.
 
     Returns:
         the number of lists.
     """
+    check(files, now=now)
     return ask(MaterialSet.objects.filter(materials__files__in=files).distinct(), now=now)
+
+
+def check(files: QuerySet[MaterialFile], *, now: datetime) -> None:
+    """Let a worker check that the storage still has these files, and get those that it lost.
+
+    It does nothing while the setting is off.
+    """
+    stored = list(files.filter(due_at=None).exclude(name="").values_list("pk", "workspace_id"))
+    if not stored or not settings.MATERIALS_DOWNLOAD:
+        return
+    rows = MaterialFile.objects.filter(pk__in=[pk for pk, _ in stored], due_at=None)
+    rows.update(due_at=now, attempts=0)
+    doorbell.ring_each(QUEUE, {workspace_id for _, workspace_id in stored})
 
 
 def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
@@ -101,6 +116,7 @@ def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
                 transaction.on_commit(partial(delete, row.name))
         else:
             MaterialFile.objects.filter(pk=row.pk).update(material=heir)
+            taken.add((heir.pk, row.role))
     there = set(
         TargetFile.objects.filter(material__in=heirs.values()).values_list("target", "material")
     )
@@ -111,3 +127,4 @@ def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
             mine.delete()
         else:
             mine.update(material=heir)
+            there.add((known.target_id, heir.pk))

@@ -45,13 +45,15 @@ def groups(sets: Iterable[MaterialSet]) -> list[MaterialGroup]:
             group = _group(found, ready, material.visual_type or ready.visual_type)
             key = (ready.assignment_id, *group.names, *_picture(material))
             # Two pictures with the same name and quality are two items.
-            if key not in items or _has(items[key], material.visual_type):
+            there = [one.visual_type for one in items[key].versions] if key in items else []
+            if key not in items or material.visual_type in there:
                 items[key] = Item()
                 group.items.append(items[key])
             items[key].versions.append(material)
+    rank = {visual_type: place for place, visual_type in enumerate(QUALITIES)}
     for group in found.values():
         for item in group.items:
-            item.versions.sort(key=lambda version: _rank(version.visual_type))
+            item.versions.sort(key=lambda version: rank.get(version.visual_type, 0))
     return list(found.values())
 
 
@@ -69,11 +71,3 @@ def _picture(material: Material) -> Key:
     if material.file_name and material.visual_type in QUALITIES:
         return ("name", material.file_name)
     return ("key", material.pk)
-
-
-def _has(item: Item, visual_type: str) -> bool:
-    return any(version.visual_type == visual_type for version in item.versions)
-
-
-def _rank(visual_type: str) -> int:
-    return list(QUALITIES).index(visual_type) if visual_type in QUALITIES else 0

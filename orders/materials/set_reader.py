@@ -51,6 +51,7 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     kept = _kept(reading, ready, base_url=client.base_url)
     now, is_new = timezone.now(), False
     with transaction.atomic():
+        claim.lock()  # else these lists may be older than those of another worker
         for kind, materials in kept.items():
             into = _set_of(ready, kind, materials.values(), now=now)
             is_own_new = _keep(into, materials.values(), now=now)

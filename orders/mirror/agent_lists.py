@@ -8,7 +8,12 @@ from django.utils import timezone
 
 from orders.models import Assignment, Look, MaterialSet, Order, Placement
 from orders.models.placement import ON_THEIR_WAY
-from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+from orders.models.statuses import (
+    ASSIGNMENT_TERMINAL,
+    ORDER_TERMINAL,
+    AssignmentStatus,
+    OrderStatus,
+)
 
 
 def mine(person: User, order: str = "") -> Q:
@@ -50,15 +55,23 @@ def waiting_assignments() -> QuerySet[Assignment]:
     return Assignment.objects.filter(status=AssignmentStatus.ACTION_REQUIRED, withdrawn_at=None)
 
 
+def called_off() -> Q:
+    """Assignments without work any more: cancelled or withdrawn, or of a cancelled order.
+
+    An order may be cancelled before that of its assignments is known, or without it (§3.1).
+    """
+    is_off = Q(status=AssignmentStatus.CANCELLED) | Q(withdrawn_at__isnull=False)
+    return is_off | Q(order__status=OrderStatus.CANCELLED)
+
+
 def appointment_in_week_of(day: date) -> Q:
     """Orders with an appointment in this week, Monday to Sunday in the current zone.
 
-    Cancelled and withdrawn assignments do not count.
+    What was called off does not count.
     """
     first, end = week_of(day)
     there = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
-    held = there.exclude(status=AssignmentStatus.CANCELLED).filter(withdrawn_at=None)
-    return Q(pk__in=held.values("order"))
+    return Q(pk__in=there.exclude(called_off()).values("order"))
 
 
 def week_of(day: date) -> tuple[datetime, datetime]:

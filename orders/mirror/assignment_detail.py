@@ -17,7 +17,7 @@ from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
 from orders.mirror import lww
 from orders.mirror.lww import LwwField
-from orders.mirror.platform_reading import PlatformReading, key, readable, word
+from orders.mirror.platform_reading import PlatformReading, detail, key, readable, word
 from orders.models import Assignment, Order, StatusChange, statuses
 from orders.models.statuses import AssignmentStatus
 
@@ -48,10 +48,10 @@ def observe(
     Raises:
         TransientError: the answer is not an assignment.
     """
-    document = readable(before, answer)
     reading = PlatformReading(before.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
         reading.lock_assignments([before.platform_id], lambda names: [])
+        document = readable(before, detail(before, answer))
         row = reading.assignments[before.platform_id]
         # If we do not know the order, its own read will show the assignment.
         if order_id := key(document, "orderId"):

@@ -13,8 +13,7 @@ from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
 from orders.mirror import lww, timeline_lines
 from orders.mirror.assignment_detail import move, observe_item
-from orders.mirror.forgotten_people import marks, without_contacts
-from orders.mirror.platform_reading import PlatformReading, key, readable, word
+from orders.mirror.platform_reading import PlatformReading, detail, key, readable, word
 from orders.models import Assignment, Order, StatusChange, statuses
 from orders.reads import read_schedule
 
@@ -48,9 +47,11 @@ def observe(
     Raises:
         TransientError: the answer is not an order.
     """
-    document = readable(before.order, answer)
+    document = detail(before.order, answer)
     reading = PlatformReading(before.order.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
+        _lock_assignments(before, document, reading)
+        document = readable(before.order, document)
         _observe_assignments(before, document, reading)
         reading.lock_orders([before.order.platform_id])
         order = reading.orders[before.order.platform_id]
@@ -77,9 +78,11 @@ def observe_list(
     """
     source = StatusChange.Source.READ
     reading = PlatformReading(order.workspace_id, as_of=as_of, source=source, now=now)
-    items = without_contacts(clean(items)[0], marks(order.workspace_id))
+    before, document = OrderSnapshot(order), {"assignments": clean(items)[0]}
     with transaction.atomic():
-        _observe_assignments(OrderSnapshot(order), {"assignments": items}, reading)
+        _lock_assignments(before, document, reading)
+        document = readable(order, document)
+        _observe_assignments(before, document, reading)
         reading.write()
     return reading.contradicts
 
@@ -95,17 +98,24 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
     )
 
 
-def _observe_assignments(
+def _lock_assignments(
     before: OrderSnapshot, document: dict[str, Any], reading: PlatformReading
 ) -> None:
-    """Write each assignment, and request a read if the detail omits or abridges it."""
-    order, items = before.order, named_assignments(document)
+    """Lock the assignments of an order, and create the unknown ones."""
+    order = before.order
 
     def first_seen(names: Collection[str]) -> list[Assignment]:
         said = {"workspace_id": order.workspace_id, "order_id": order.pk}
         return [Assignment(platform_id=name, created_at=reading.now, **said) for name in names]
 
-    reading.lock_assignments({*before.assignments, *items}, first_seen)
+    reading.lock_assignments({*before.assignments, *named_assignments(document)}, first_seen)
+
+
+def _observe_assignments(
+    before: OrderSnapshot, document: dict[str, Any], reading: PlatformReading
+) -> None:
+    """Write each locked assignment, and request a read if the detail omits or abridges it."""
+    order, items = before.order, named_assignments(document)
     for name, row in reading.assignments.items():
         if name not in items:
             # Its own read shows whether it is gone or the detail is abridged.

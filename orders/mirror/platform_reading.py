@@ -7,7 +7,7 @@ from typing import Any
 from crm_sync.platform import references
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import canonical_digest
-from crm_sync.platform.responses import Answer
+from crm_sync.platform.responses import LAG, Answer
 from crm_sync.sentence import sentence
 from crm_sync.text import plain
 from orders.mirror import timeline_lines
@@ -16,9 +16,6 @@ from orders.mirror.lww import LwwField, Stamp
 from orders.mirror.unit_of_work import UnitOfWork
 from orders.models import EPOCH, Assignment, Order, StatusChange
 
-# A read may come from a copy of the platform's data that lags behind. If it contradicts an event
-# younger than this, it counts, but it is repeated (I23).
-LAG = timedelta(seconds=10)
 MILLISECOND = timedelta(milliseconds=1)  # of a message: what it replaces is dated before
 
 
@@ -83,8 +80,8 @@ class PlatformReading(UnitOfWork):
             self.contradicts = True
 
 
-def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
-    """Return the document of an answer without the contacts of forgotten people (S23).
+def detail(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
+    """Return the document of an answer.
 
     Raises:
         TransientError: it is not a JSON object.
@@ -93,8 +90,17 @@ def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
         raise TransientError(
             sentence("the detail of %(row)s is not a JSON object", row=str(row)), unclear=False
         )
-    document: dict[str, Any] = without_contacts(answer.cleaned, marks(row.workspace_id))
-    return document
+    return answer.cleaned
+
+
+def readable(row: Order | Assignment, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without the contacts of forgotten people (S23).
+
+    Read after the lock of the rows: whoever is forgotten from then on is blanked once they are
+    written.
+    """
+    cleaned: dict[str, Any] = without_contacts(document, marks(row.workspace_id))
+    return cleaned
 
 
 def word(document: Mapping[str, Any], name: str, limit: int) -> str:

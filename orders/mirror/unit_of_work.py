@@ -125,13 +125,17 @@ class UnitOfWork:
             self.set(order, **new)
 
     def _find_property(self, reference: str, property_id: str) -> Property | None:
-        """Return our property by the platform's id, else by our reference, or None."""
+        """Return our property by the platform's id, else by our reference, or None.
+
+        A property with another id is another one, even if both have the reference (A44).
+        """
         key = (reference, property_id)
         if key not in self._properties:
             mine = Property.objects.filter(workspace_id=self.workspace_id)
             by_id = mine.filter(platform_id=property_id).first() if property_id else None
             if by_id is None and reference:
-                by_id = mine.filter(object_reference_id=reference).first()
+                named = mine.filter(object_reference_id=reference)
+                by_id = (named.filter(platform_id=None) if property_id else named).first()
             self._properties[key] = by_id
         return self._properties[key]
 

@@ -15,27 +15,3 @@ from orders.models.rate_limit import RateLimit
 from orders.models.reminder import Reminder, ReminderSettings
 from orders.models.status_change import StatusChange
 from orders.models.target import Target, TargetFile
-
-__all__ = [
-    "EPOCH",
-    "Assignment",
-    "CalendarFeed",
-    "ChangeRequest",
-    "ForgottenPerson",
-    "Look",
-    "Material",
-    "MaterialFile",
-    "MaterialSet",
-    "Order",
-    "PersonSettings",
-    "Placement",
-    "PlacementState",
-    "PlatformUser",
-    "RateLimit",
-    "Reminder",
-    "ReminderSettings",
-    "StatusChange",
-    "Target",
-    "TargetFile",
-    "UserList",
-]

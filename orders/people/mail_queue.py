@@ -16,7 +16,6 @@ that is at least `SETTLES` old. That is longer than our transactions take and ou
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -24,6 +23,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone, translation
 
 from crm_sync import permits
+from crm_sync.mail import MAIL_ERRORS
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases, queues
@@ -95,7 +95,8 @@ def _tell(claim: Claim[PersonSettings], invite: Invite, *, now: datetime) -> Not
     person = User.objects.get(pk=row.person_id)
     after, until = _window(row, now)
     wanted = NewsFilter(person, row.kinds, row.only_mine, after, until)
-    numbers = counts(wanted) if _can_be_told(person) else {}
+    is_reached = person.is_active and person.is_staff and person.email
+    numbers = counts(wanted) if is_reached else {}
     if not numbers:
         _told(claim, until, due_at=now + LOOK_AGAIN)
         return NoticeOutcome.NO_NEWS
@@ -117,7 +118,7 @@ def _tell(claim: Claim[PersonSettings], invite: Invite, *, now: datetime) -> Not
     try:
         with permits.away():
             mail.send()
-    except (OSError, SMTPException) as error:
+    except MAIL_ERRORS as error:
         # The next try also contains later news.
         queues.put_off(claim, problem=problem_of(error), telling_until=None)
         return NoticeOutcome.PUT_OFF
@@ -144,10 +145,6 @@ def _window(row: PersonSettings, now: datetime) -> tuple[datetime, datetime]:
     after = max(told_until, now - OLDEST)
     until = row.telling_until if row.telling_until and row.telling_until <= now else now - SETTLES
     return after, max(after, until)
-
-
-def _can_be_told(person: User) -> bool:
-    return bool(person.is_active and person.is_staff and person.email)
 
 
 def _has_news(until: datetime) -> Q:

@@ -99,10 +99,11 @@ def lines_of(
                 lines.append(_words(kind, numbers[kind]))
                 lines += [str(ADVICE)] if kind is News.UNCERTAIN else []
                 for one in mine:
+                    page = f"admin:{one.model.replace('.', '_')}_change"
                     lines.append(f"- {one.name}, {local_time(one.at)}")
                     if kind is News.SCHEDULED:
                         lines += [f"  {text}" for text in invitation.lines.get(one.key, ())]
-                    lines.append(f"  {_page(one)}")
+                    lines.append(f"  {absolute(page, one.key)}")
                 lines.append("")
     more = sum(numbers.values()) - len(found)
     if more > 0:
@@ -116,7 +117,3 @@ MINE = "admin:orders_personsettings_mine"
 
 def _words(kind: News, number: int) -> str:
     return WORDS[kind] % {"count": number}
-
-
-def _page(one: Happening) -> str:
-    return absolute(f"admin:{one.model.replace('.', '_')}_change", one.key)

@@ -8,15 +8,31 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from crm_sync import forgetting
 from crm_sync.forgetting import Column, Mention
+from crm_sync.models import NamedView
 from crm_sync.naming import FORGOTTEN, NameSearch
 from crm_sync.security import provider_login, second_factor
 from orders.mirror import forgotten_people
-from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
+from orders.models import (
+    Assignment,
+    CalendarFeed,
+    Look,
+    Order,
+    PersonSettings,
+    PlatformUser,
+    Reminder,
+    ReminderSettings,
+)
 from orders.people.person_search import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
+
+# What a person chose or looked at. It goes, although the row of the account stays.
+OF_AN_ACCOUNT: tuple[type[Model], ...] = (
+    *(PersonSettings, ReminderSettings, Reminder, CalendarFeed, Look),
+    NamedView,
+)
 
 
 def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
@@ -119,7 +135,7 @@ def _close_accounts(person: Person, *, write: bool) -> list[Mention]:
 
 def _close(row: User) -> None:
     with transaction.atomic():
-        for model in (PersonSettings, CalendarFeed, Look):
+        for model in OF_AN_ACCOUNT:
             model._default_manager.filter(person=row).delete()
         second_factor.remove([row.pk])
         provider_login.connect(row, "")

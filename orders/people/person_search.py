@@ -23,8 +23,9 @@ class PersonRecord:
     """One user of the platform, photographer or account of ours.
 
     Attributes:
-        what: which of the three, in words.
-        key: of the user or the account; workspace and id of a photographer.
+        what: which of them, in words.
+        key: of the user or the account; workspace and id of a photographer, or contact of one
+            without an id.
         certain: folded e-mails and user names, which nobody else has.
         names, phones: folded; other people may have the same.
     """
@@ -61,6 +62,7 @@ class PersonRecord:
 
 
 USER, PHOTOGRAPHER, ACCOUNT = "platform user", "photographer", "account"
+UNNUMBERED = "photographer without an id"
 
 
 @dataclass
@@ -130,12 +132,16 @@ def _same(left: list[PersonRecord], whole: PersonRecord) -> list[PersonRecord]:
 def _records() -> Iterator[PersonRecord]:
     for row in PlatformUser.objects.exclude(name="", email="", phone=""):
         yield _record(USER, row.pk, {name: getattr(row, name) for name in CONTACT})
-    found: dict[tuple[int, str], PersonRecord] = {}
+    found: dict[Any, PersonRecord] = {}
     rows = Assignment.objects.exclude(photographer={}).values_list("workspace_id", "photographer")
     for workspace_id, known in rows.iterator():
-        if isinstance(known, dict) and any(known.get(name) for name in CONTACT):
-            key = (workspace_id, str(known.get("id")))
-            found.setdefault(key, PersonRecord(PHOTOGRAPHER, key)).add(_record("", None, known))
+        said = [known.get(name) for name in CONTACT] if isinstance(known, dict) else []
+        if any(said):
+            # Without an id only equal contacts are of one person.
+            number = str(known.get("id") or "")
+            key = (workspace_id, number or str(said))
+            one = PersonRecord(PHOTOGRAPHER if number else UNNUMBERED, key)
+            found.setdefault(key, one).add(_record("", None, known))
     yield from found.values()
     for account in User.objects.exclude(username__startswith=FORGOTTEN):
         contact = {"name": account.get_full_name(), "email": account.email}

@@ -43,6 +43,7 @@ from orders.placing.failures import (
     OutcomeUnknown,
     RefusedBefore,
 )
+from orders.placing.settlement import told_order
 from orders.reads.read_schedule import SOON
 from properties.push.plan import DEADLINE, LATE_EFFECT
 
@@ -266,7 +267,8 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
         _end(request, Outcome.NOT_DONE, error)
         raise
     _end(request, Outcome.DONE)
-    if isinstance(answer.document, dict):
+    answer, order_id = told_order(answer)
+    if order_id == order.platform_id:
         observe(before, answer, source=StatusChange.Source.LOCAL, now=now)
     else:
         ask_for(order, now=now)  # done, but the answer does not contain the order

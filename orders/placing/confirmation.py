@@ -1,12 +1,16 @@
 """The one way to let workers place an order. Page, API and command confirm it here (I9)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
+from crm_sync import row_locks
+from crm_sync.models import Workspace
 from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
 from orders.models import PlacementState as State
@@ -28,6 +32,17 @@ def confirmed(workspace_id: int) -> Mapping[str, int]:
     return {gettext_noop("orders to place"): mine.count()}
 
 
+@contextmanager
+def one_at_a_time(workspace_id: int) -> Iterator[None]:
+    """Let nobody else confirm in this workspace until what is looked at here is confirmed (I9).
+
+    So of two who order the same at one moment a person who is the later one is warned.
+    """
+    with transaction.atomic():
+        row_locks.lock(Workspace.objects.filter(pk=workspace_id))
+        yield
+
+
 def confirm(
     rows: QuerySet[Placement], *, workspace_id: int, account: User | None = None, now: datetime
 ) -> int:
@@ -39,7 +54,8 @@ def confirm(
     """
     who = {"confirmed_at": now, "confirmed_by": account}
     retry = {"due_at": now, "problem": "", "attempts": 0}
-    count = move(rows, State.READY, to=State.CONFIRMED, **who, **retry)
+    with one_at_a_time(workspace_id):
+        count = move(rows, State.READY, to=State.CONFIRMED, **who, **retry)
     if count:
         doorbell.ring(QUEUE, workspace_id)
     return count

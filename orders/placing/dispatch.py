@@ -8,6 +8,7 @@ order that settles it (see `settlement`), or for a person.
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -145,12 +146,22 @@ def _send(claim: Claim[Placement], *, now: datetime) -> SyncError | None:
         with placement.workspace.calling():
             settlement.placed(placement, client.place_order(order_body(placement)), now=now)
     except SyncError as error:
-        if isinstance(error, TransientError) and error.unclear:
+        if _may_have_ordered(error):
             settlement.uncertain(placement, problem_of(error))
         else:
             failure = error
     schedule.poll_soon(placement.workspace_id, now=now)
     return failure
+
+
+def _may_have_ordered(error: SyncError) -> bool:
+    """Return whether an order may exist: of a call without an answer, or of one that came twice.
+
+    Each session of ours is for one placement. If it has served its order (409, A33), that was ours.
+    """
+    if isinstance(error, TransientError):
+        return error.unclear
+    return isinstance(error, RejectedError) and error.status == HTTPStatus.CONFLICT
 
 
 def _end(claim: Claim[Placement], step: Step) -> PlacingOutcome:

@@ -130,20 +130,24 @@ def has_user(placement: Placement) -> bool:
 def load(placement: Placement, *, now: datetime) -> None:
     """Read what can be chosen, and write it to the draft. An error is written to `problem`.
 
-    Without a user, or before the property is on the platform, there is nothing to read.
+    What was READY is a draft again, because its review showed another offer. Without a user, or
+    before the property is on the platform, there is nothing to read.
+
+    Raises:
+        ChangedMeanwhile, IntegrityError: as `choose`.
     """
+    columns: dict[str, Any] = {"problem": ""}
     try:
-        if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
-            _save(placement, problem="")
-            return
-        renewal = session.renew(placement)
+        if has_user(placement) and not has_to_be_pushed(placement.real_estate_property, now=now):
+            renewal = session.renew(placement)
+            columns |= renewal.columns
+            if renewal.missing:
+                columns["problem"] = sentence(
+                    "Not offered, and left out: %(choices)s. Choose again.", choices=renewal.missing
+                )
     except (NoSuchChoice, SyncError) as error:
-        _save(placement, problem=problem_of(error))
-        return
-    left_out = sentence(
-        "Not offered, and left out: %(choices)s. Choose again.", choices=renewal.missing
-    )
-    _save(placement, problem=left_out if renewal.missing else "", **renewal.columns)
+        columns = {"problem": problem_of(error)}
+    _save(placement, state=State.DRAFT, **columns)
 
 
 def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:

@@ -85,13 +85,26 @@ def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered
     return [list(_same_products(one, subjects)) for one in placements]
 
 
+def values_of(row: Order | Placement) -> frozenset[str]:
+    """Return the values of its products. For an order, from its assignments or our placement.
+
+    The result is empty if the products of the order are not known yet.
+    """
+    if isinstance(row, Placement):
+        return frozenset(name_of(product) for product in row.products)
+    there = (one for one in row.assignments.all() if one.withdrawn_at is None)
+    told = frozenset(value for one in there for value in one.products)
+    ours = getattr(row, "placement", None)  # missing if somebody else placed it
+    return told or (values_of(ours) if ours else frozenset())
+
+
 def _same_products(
     placement: Placement, subjects: dict[Name, list[Order | Placement]]
 ) -> Iterator[AlreadyOrdered]:
     mine = {subject: None for name in _names(placement) for subject in subjects.get(name, ())}
-    wanted = _values(placement)
+    wanted = values_of(placement)
     for subject in mine:
-        has = _values(subject)
+        has = values_of(subject)
         is_other = subject != placement and (not has or has & wanted)
         if is_other:
             both = tuple(sorted(has & wanted))
@@ -108,16 +121,6 @@ def _names(row: Order | Placement) -> list[Name]:
     """Return the names of its property: our row, the platform's id, the reference (A43)."""
     columns = ("real_estate_property_id", "property_platform_id", "object_reference_id")
     return [(column, getattr(row, column)) for column in columns if getattr(row, column)]
-
-
-def _values(row: Order | Placement) -> frozenset[str]:
-    """Return the values of its products. For an order, from its assignments or our placement."""
-    if isinstance(row, Placement):
-        return frozenset(name_of(product) for product in row.products)
-    there = (one for one in row.assignments.all() if one.withdrawn_at is None)
-    told = frozenset(value for one in there for value in one.products)
-    ours = getattr(row, "placement", None)  # missing if somebody else placed it
-    return told or (_values(ours) if ours else frozenset())
 
 
 def _open_orders(placements: Sequence[Placement]) -> QuerySet[Order]:

@@ -45,7 +45,7 @@ def renew(placement: Placement) -> Renewal:
     """Read what can be ordered now, with the choices of a placement and the present prices.
 
     If its session is gone, a new one is opened, with the same choices. Products are found by id,
-    else by value. Instructions are found by id, else by label.
+    else by value. Instructions are found by label, or by id where there is none.
 
     Raises:
         NoSuchChoice: the platform does not know the property, or the user.

@@ -121,7 +121,9 @@ def _same(product: Document, offered: Sequence[Document], *, by_value: bool) -> 
 def kept_instructions(
     chosen: Mapping[str, str], before: Document, options: Document
 ) -> tuple[dict[str, str], list[str]]:
-    """Find chosen instructions among options, by id, else by the label that they had before.
+    """Find chosen instructions among options, by the label that was shown, or by id without one.
+
+    No session says that its ids mean what they meant in another one, or for another property.
 
     Returns:
         an id for each part, and the name of each option that is gone. If no option was chosen, or
@@ -132,11 +134,15 @@ def kept_instructions(
     for part, title in PARTS.items():
         there, wanted = labels(options.get(part)), chosen.get(part)
         label = labels(before.get(part)).get(wanted or "")
-        same = [key for key, name in there.items() if key == wanted or (label and name == label)]
+        same = [
+            key
+            for key, name in there.items()
+            if (name == label if name and label else key == wanted)
+        ]
         if wanted is not None and not same:
             missing.append(sentence("%(name)s: %(text)s", name=title, text=label or wanted))
         if there:
-            kept[part] = wanted if wanted in there else next(iter(same or there))
+            kept[part] = wanted if wanted in same else next(iter(same or there))
     return kept, missing
 
 

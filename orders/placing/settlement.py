@@ -14,10 +14,11 @@ from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.platform.responses import Answer
 from crm_sync.sentence import Sentence, sentence
 from orders.mirror.order_detail import OrderSnapshot, next_read, observe
-from orders.mirror.platform_reading import key, readable
+from orders.mirror.platform_reading import detail, key
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
+from orders.placing.duplicates import values_of
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session import READ_DEADLINE
 from orders.placing.transitions import move
@@ -47,7 +48,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
 
     The order's first callbacks may arrive before this answer. They are then newer, see `observe`.
     """
-    answer, order_id = _told_order(answer)
+    answer, order_id = told_order(answer)
     if not order_id:
         uncertain(placement, sentence("The platform's good answer names no order."))
         return
@@ -66,7 +67,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
     _complete(order, placement, now=now, until_asked=soon)
 
 
-def _told_order(answer: Answer) -> tuple[Answer, str]:
+def told_order(answer: Answer) -> tuple[Answer, str]:
     """Return the answer with the order as its document, and the id of the order, or "".
 
     The interface shows neither the content of the answer nor the name of the order's id in it
@@ -115,17 +116,20 @@ def _tie(order: Order, placement: Placement, *, now: datetime) -> None:
 def settle(placement: Placement) -> bool:
     """Tie an UNCERTAIN placement to the only order that fits.
 
-    An order fits if it was read, has the same property and user, was created on the platform after
-    the placement was sent, and is tied to no placement. If two orders fit one placement, or two
-    placements fit one order, a person has to decide.
+    An order fits if it was read, has the same property and user, no other products as far as they
+    are known, was created on the platform after the placement was sent, and is tied to no
+    placement. If two orders fit one placement, or two placements fit one order, a person has to
+    decide.
 
     Returns:
         True if it is settled now.
     """
-    found = list(_candidates(placement).order_by("placed_at", "pk")[:2])
+    wanted = values_of(placement)
+    created = _candidates(placement).prefetch_related("assignments").order_by("placed_at", "pk")
+    found = [order for order in created if values_of(order) <= wanted]
     mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN)
     if len(found) > 1:
-        one, other = (order.platform_id for order in found)
+        one, other = (order.platform_id for order in found[:2])
         two = sentence("It could be order %(one)s or %(other)s.", one=one, other=other)
         mine.update(problem=_advised(two))
     if len(found) != 1 or _has_rival(placement, found[0]):
@@ -221,7 +225,7 @@ def check_order(placement: Placement, order_id: str) -> None:
         )
         raise NoSuchChoice(text % {"order": repr(order_id)}) from error
     named = Order(workspace_id=placement.workspace_id, platform_id=order_id)
-    if other := _other_property(placement, readable(named, answer)):
+    if other := _other_property(placement, detail(named, answer)):
         text = gettext(
             "order %(order)s is one of property %(other)s, not of %(property)s: look on the"
             " platform for the order of this property"

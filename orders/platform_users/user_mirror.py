@@ -55,12 +55,13 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
     """
     fresh = 0
     told, set_aside = _readable(workspace_id, items)
-    for key in _forgotten(workspace_id, told):
-        told[key] |= dict.fromkeys(CONTACT, "")
     mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id__in=told)
     with transaction.atomic():
         # In one sequence, so that workers neither wait for each other nor undo a tie by hand.
         known = {row.platform_id: row for row in mine.select_for_update().order_by("pk")}
+        # Read last: whoever is forgotten from now on is blanked once these rows are written (S23).
+        for key in _forgotten(workspace_id, told):
+            told[key] |= dict.fromkeys(CONTACT, "")
         owners = _owners(columns["email"] for columns in told.values())
         new, changed = [], []
         for key, columns in sorted(told.items()):

@@ -27,6 +27,8 @@ ENDED = (Placement.State.PLACED, Placement.State.FAILED)
 FREE_TEXT = (
     FreeText(Order, ("observed", "problem")),
     FreeText(Assignment, ("action_required", "problem")),
+    # Those with an id are blanked completely, and known again by it.
+    FreeText(Assignment, ("photographer",), Q(photographer__id__isnull=True)),
     FreeText(ChangeRequest, ("body", "program", "words"), ~Q(outcome="SENT")),
     FreeText(Material, ("file_name",)),
     FreeText(MaterialFile, ("problem",)),

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from crm_sync.hooks import CheckGroup, Invariant
-from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
+from crm_sync.integrity.audit import leased_too_long, of_a_queue, too_late
 from crm_sync.models import ReceivedEvent
 from orders.calendar import reminders
 from orders.mirror import lww
@@ -62,8 +62,7 @@ def orders(workspace_id: int, now: datetime) -> CheckGroup:
                 "is for a property in another workspace",
                 linked & ~Q(real_estate_property__workspace=F("workspace")),
             ),
-            never_left(now),
-            leased_too_long(now),
+            *of_a_queue(now),
         ],
     )
 
@@ -79,7 +78,7 @@ def assignments(workspace_id: int, now: datetime) -> CheckGroup:
             "known": is_done & Q(problem=""),
             "not read": is_done & ~Q(problem=""),
         },
-        [never_left(now), leased_too_long(now)],
+        of_a_queue(now),
     )
 
 
@@ -137,8 +136,7 @@ def announced(workspace_id: int, now: datetime) -> CheckGroup:
                 "belongs to an order in another workspace",
                 Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
             ),
-            never_left(now),
-            leased_too_long(now),
+            *of_a_queue(now),
         ],
     )
 
@@ -159,8 +157,7 @@ def files(workspace_id: int, now: datetime) -> CheckGroup:
                 "is of a material in another workspace",
                 ~Q(material__material_set__workspace=F("workspace")),
             ),
-            never_left(now),
-            leased_too_long(now),
+            *of_a_queue(now),
         ],
     )
 
@@ -171,12 +168,7 @@ def targets(workspace_id: int, now: datetime) -> CheckGroup:
         "targets",
         Target.objects.filter(workspace=workspace_id).only("workspace"),
         {"open": Q(is_enabled=True), "paused": Q(is_enabled=False)},
-        [
-            Invariant(
-                "is tried later than any wait", Q(due_at__gt=now + uploads.LONGEST_WAIT + CLOCKS)
-            ),
-            leased_too_long(now),
-        ],
+        [too_late("is tried", now, uploads.LONGEST_WAIT), leased_too_long(now)],
     )
 
 
@@ -197,9 +189,7 @@ def files_at_targets(workspace_id: int, now: datetime) -> CheckGroup:
                 ~Q(material__material_set__workspace=F("workspace"))
                 | ~Q(target__workspace=F("workspace")),
             ),
-            Invariant(
-                "is tried later than any wait", Q(due_at__gt=now + uploads.LONGEST_WAIT + CLOCKS)
-            ),
+            too_late("is tried", now, uploads.LONGEST_WAIT),
         ],
     )
 
@@ -216,8 +206,7 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
                 "has an order in another workspace",
                 has_order & ~Q(order__workspace=F("workspace")),
             ),
-            never_left(now),
-            leased_too_long(now),
+            *of_a_queue(now),
         ],
     )
 
@@ -234,7 +223,6 @@ def users(workspace_id: int, now: datetime) -> CheckGroup:
 def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
     """Check that the list of users is read regularly."""
     is_well = Q(problem="")
-    too_late = Q(due_at__gt=now + user_list.LONGEST_WAIT + CLOCKS)
     return CheckGroup(
         "lists of users",
         UserList.objects.filter(workspace=workspace_id).only("workspace"),
@@ -243,7 +231,7 @@ def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
             "not read yet": is_well & Q(read_at=None),
             "with a problem": ~is_well,
         },
-        [Invariant("is read later than any wait", too_late), leased_too_long(now)],
+        [too_late("is read", now, user_list.LONGEST_WAIT), leased_too_long(now)],
     )
 
 
@@ -253,7 +241,6 @@ def mails(workspace_id: int, now: datetime) -> CheckGroup:
     People belong to no workspace, so they count in the first one.
     """
     is_well = Q(problem="")
-    too_late = Q(due_at__gt=now + mail_queue.LONGEST_WAIT + CLOCKS)
     people: QuerySet[Any] = mail_queue.people()
     return CheckGroup(
         "mails to people",
@@ -263,7 +250,7 @@ def mails(workspace_id: int, now: datetime) -> CheckGroup:
             "not sent": ~OFF & ~is_well,
             "not wanted": OFF,
         },
-        [Invariant("is sent later than any wait", too_late), leased_too_long(now)],
+        [too_late("is sent", now, mail_queue.LONGEST_WAIT), leased_too_long(now)],
     )
 
 
@@ -275,11 +262,5 @@ def reminded(workspace_id: int, now: datetime) -> CheckGroup:
         "reminders",
         people.filter(workspace_id=workspace_id),
         {"wanted": is_on, "not wanted": ~is_on},
-        [
-            Invariant(
-                "is looked at later than any wait",
-                Q(due_at__gt=now + reminders.LONGEST_WAIT + CLOCKS),
-            ),
-            leased_too_long(now),
-        ],
+        [too_late("is looked at", now, reminders.LONGEST_WAIT), leased_too_long(now)],
     )

@@ -56,14 +56,15 @@ def _read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]
     return columns
 
 
-def _settle(workspace_id: int) -> list[ReadOutcome]:
-    """Settle uncertain placements, because an order that was read may belong to one of them."""
-    return [ReadOutcome.SETTLED] * settlement.settle_all(workspace_id)
-
-
 def _stored(file: MaterialFile) -> None:
     """Make a file that is stored now due at the targets that take it."""
     target_files.want([file], now=timezone.now())
+
+
+def _expired(file: MaterialFile) -> None:
+    """Have the list of a file read again, whose new address replaces one that has expired."""
+    mine = MaterialSet.objects.filter(pk=file.material.material_set_id)
+    file_requests.ask(mine, now=timezone.now())
 
 
 ORDERS = RowQueue(
@@ -71,7 +72,8 @@ ORDERS = RowQueue(
     title=_("orders"),
     rows=lambda now: _may_be_read(Order.objects.all(), now),
     work=poller.one_by_one(_read, may_read=_pay),
-    after=_settle,
+    # An order that was read may belong to a placement whose outcome is uncertain.
+    after=lambda workspace_id: [ReadOutcome.SETTLED] * settlement.settle_all(workspace_id),
 )
 ASSIGNMENTS = RowQueue(
     name=unit_of_work.ASSIGNMENTS,
@@ -90,7 +92,7 @@ FILES = RowQueue(
     title=_("files"),
     rows=lambda now: MaterialFile.objects.all(),
     is_on=lambda: settings.MATERIALS_DOWNLOAD,
-    work=download.working(_stored),
+    work=download.working(_stored, _expired),
     calls=False,  # the platform's limits count only calls of its interface
     slots=4,
     work_kind=WorkKind.FILES,

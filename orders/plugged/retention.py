@@ -48,8 +48,8 @@ def _unnamed() -> QuerySet[PlatformUser]:
 def _removal(files: QuerySet[MaterialFile]) -> Part:
     def remove() -> int:
         batch = dict(files.values_list("pk", "name")[: expiry.BATCH])
-        for name in batch.values():  # first, because only the row leads to its file
-            delete(name)
-        return files.filter(pk__in=batch).delete()[0] if batch else 0
+        # First, because only the row leads to its file. One that cannot be removed keeps its row.
+        removed = [key for key, name in batch.items() if delete(name)]
+        return files.filter(pk__in=removed).delete()[0] if removed else 0
 
     return remove

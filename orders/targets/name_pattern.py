@@ -6,16 +6,14 @@ the file's type, so the ending that a pattern has counts only as a hint and is l
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 
 from crm_sync.sentence import Sentence, sentence
-from orders.materials.file_names import cut, plain
+from orders.materials.file_names import cut, folded, plain
 from orders.materials.file_types import FILE_TYPES
 
 NUMBER = "nn"
 NAMES = ("reference", "order", "product", "quality", "name", NUMBER)
-LONGEST = 200  # characters of a pattern
 MOST = 100_000  # names that are tried for one material
 _PLACE = re.compile(r"\{([^{}]*)\}")
 _ENDINGS = tuple({one.suffix for one in FILE_TYPES.values()} | {".jpeg", ".tiff"})
@@ -66,9 +64,8 @@ def stem(pattern: str, values: Mapping[str, str], suffix: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return the digest of a name as file systems compare it: without case, accents composed."""
-    folded = unicodedata.normalize("NFC", name).casefold()
-    return hashlib.sha256(folded.encode()).hexdigest()
+    """Return the digest of a name as file systems compare it."""
+    return hashlib.sha256(folded(name).encode()).hexdigest()
 
 
 def _part(part: str, values: Mapping[str, str]) -> str:

@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import IO, cast
 
 from django.db.models import Prefetch
 
@@ -16,7 +15,7 @@ from crm_sync.hooks import FileKind, FilesOfProperty, PropertyFile, PropertyFile
 from crm_sync.sentence import Sentence
 from orders.materials import file_requests, gallery
 from orders.materials.archive import why_not
-from orders.materials.download import storage
+from orders.materials.download import opened
 from orders.materials.file_names import cut
 from orders.materials.file_types import FILE_TYPES
 from orders.materials.gallery import Item
@@ -92,20 +91,8 @@ def _property_file(
         size=row.size or 0,
         stored_at=row.stored_at or row.created_at,
         names=name_pattern.names(PATTERN, simple, suffix, counts[stem]),
-        open=partial(_opened, row),
+        open=partial(opened, row),
     )
-
-
-def _opened(row: MaterialFile) -> IO[bytes]:
-    """Open a file, or the version that has replaced it since it was found."""
-    try:
-        return cast("IO[bytes]", storage().open(row.name))
-    except FileNotFoundError:
-        same = MaterialFile.objects.filter(pk=row.pk, content_type=row.content_type)
-        newer = same.exclude(name__in=("", row.name)).first()
-        if newer is None:
-            raise
-        return cast("IO[bytes]", storage().open(newer.name))
 
 
 def _kind(material: Material, row: MaterialFile) -> FileKind:

@@ -1,5 +1,6 @@
 """Which stored files go to which targets, and the values for their names."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import attrgetter
@@ -17,6 +18,7 @@ from orders.models.target import Content, Quality
 from orders.targets import name_pattern
 
 QUEUE = "targets"
+_ENDING = re.compile(r"(?<=.)\.[A-Za-z0-9]{1,5}$")  # "Bahnhofstr. 12" has none
 Role = MaterialFile.Role
 
 
@@ -140,7 +142,7 @@ def values(material: Material, reference: str | None = "") -> Mapping[str, str]:
         "order": order or ready.property_platform_id,
         "product": product.lower(),
         "quality": quality.lower(),
-        "name": file_name(material, "").rpartition(".")[0] or file_name(material, ""),
+        "name": _ENDING.sub("", file_name(material, "")),
     }
 
 

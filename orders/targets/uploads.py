@@ -18,14 +18,14 @@ from enum import StrEnum
 from typing import IO, Any, cast
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import permits
+from crm_sync import permits, row_locks
 from crm_sync.models import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
 from crm_sync.platform.work_kind import WorkKind
@@ -135,7 +135,10 @@ class _Uploads:
             return stack.enter_context(put.opened(self.row.kind, place, self.limits))
 
     def _place(self) -> TargetPlace:
-        row = self.row
+        row = self.claim.fenced.first()  # with its secret, which no other address may get (S13)
+        if row is None:
+            raise LeaseLost
+        self.row = row
         try:
             address = parsed(row.address)
         except ValueError as error:
@@ -183,7 +186,7 @@ class _Uploads:
         with permits.away():
             try:
                 content = cast("IO[bytes]", storage().open(file.name))
-            except OSError as error:
+            except FileNotFoundError as error:
                 text = sentence("it is no longer in the storage")
                 raise RejectedError(text, status=0) from error
             first = _temporary(name, row.pk) if connection.renames else name
@@ -210,18 +213,34 @@ class _Uploads:
         """
         for name in target_files.names(self.row, file):
             key = name_pattern.key(name)
-            if TargetFile.objects.filter(target=self.row.pk, name_digest=key).exists():
+            if self._is_taken(key):
                 continue
             with permits.away():
-                is_taken = connection.exists(name)
-            if is_taken:
-                continue
-            try:
-                self._write(row, {"name": name, "name_digest": key})
-            except IntegrityError:
-                continue
-            return name
+                is_there = connection.exists(name)
+            if not is_there and self._take(row, name, key):
+                return name
         raise RejectedError(sentence("no name is free for it"), status=0)
+
+    def _is_taken(self, key: str) -> bool:
+        """Return whether a file of ours has a name there, sent or not, from whichever target."""
+        mine = TargetFile.objects.filter(target__in=self._same_place(), name_digest=key)
+        return mine.exists()
+
+    def _take(self, row: TargetFile, name: str, key: str) -> bool:
+        """Store a name, unless another target at the same place has just taken it."""
+        with transaction.atomic():
+            row_locks.lock(self._same_place())
+            if self._is_taken(key):
+                return False
+            self._write(row, {"name": name, "name_digest": key})
+        return True
+
+    def _same_place(self) -> QuerySet[Target]:
+        """Return the targets that write where this one does, itself among them."""
+        row, bare = self.row, self.row.address.rstrip("/")
+        spelled = [row.address, bare, f"{bare}/"]
+        same = Q(kind=row.kind, user=row.user, address__in=spelled)
+        return Target.objects.filter(same | Q(pk=row.pk))
 
     # --- the target ---
     def _test(self, connection: Connection) -> UploadOutcome:

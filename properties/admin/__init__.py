@@ -6,12 +6,3 @@ from properties.admin.import_.import_ import ImportAdmin
 from properties.admin.property.property import PropertyAdmin
 from properties.admin.sender import SenderAdmin
 from properties.admin.source.source import SourceAdmin
-
-__all__ = [
-    "ConflictAdmin",
-    "DriftCheckAdmin",
-    "ImportAdmin",
-    "PropertyAdmin",
-    "SenderAdmin",
-    "SourceAdmin",
-]

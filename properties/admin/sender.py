@@ -14,7 +14,7 @@ from crm_sync.admin.ui.cells import EMPTY, two_lines
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.translated import Text
 from properties.catalog import choice_name
 from properties.catalog.enums import AVAILABILITY_STATES
@@ -102,6 +102,7 @@ class SenderAdmin(ScopedAdmin):
             " feed of each format. Name a sender to set its language, or to take several feeds of"
             " one format."
         ),
+        adds=True,
     )
     list_display = ("name_", "missing_", "reads", "sources")
     list_filter = (WorkspaceFilter,)
@@ -138,9 +139,3 @@ class SenderAdmin(ScopedAdmin):
         """Offer the workspaces for a new sender only; a stored one shows its name, no secret."""
         where = "in_workspace" if obj else "workspace"
         return [(None, {"fields": (where, "name")}), *self._fieldsets]
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        if db_field.name == "workspace" and field is not None:
-            offer_workspaces(request.user, field)
-        return field

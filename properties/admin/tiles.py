@@ -19,6 +19,7 @@ from crm_sync.sentence import said
 from crm_sync.translated import AtLeast, Text, ago, number, said_of
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import TONES, state_badge
+from properties.admin.words import and_more
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import Change, Conflict, DriftCheck, Property
@@ -97,12 +98,13 @@ def _drift(person: Person, now: datetime) -> list[Tile]:
         for name in ("differing", "unexplained", "compared")
     )
     fields = sum((Counter(check.fields) for check in checks), Counter[str]())
-    names = [label(path) for path, __ in by_count(fields)[:NAMED]]
+    first = ", ".join(label(path) for path, __ in by_count(fields)[:NAMED])
+    names = and_more(first, len(fields) - NAMED)
     parts = [
         gettext("of %(compared)s differ from the platform, %(when)s")
         % {"compared": number(compared), "when": ago(now - checks[0].started_at)},
         gettext("%(count)s unexplained") % {"count": number(unexplained)} if unexplained else "",
-        gettext("in %(fields)s") % {"fields": _first(names, len(fields))} if names else "",
+        gettext("in %(fields)s") % {"fields": names} if names else "",
     ]
     link = f"{list_of('properties.driftcheck')}?kind__exact={DriftCheck.Kind.SAMPLE}"
     tone = "warning" if unexplained else "info"
@@ -120,7 +122,7 @@ def swept(person: Person, now: datetime) -> list[Attention]:
             badge(gettext("Drift"), "warning"),
             shortened(
                 gettext("Differed though nothing had made it due: %(properties)s")
-                % {"properties": _first(_references(check), check.unexplained)},
+                % {"properties": _references(check)},
                 140,
             ),
             check.workspace_slug,
@@ -132,17 +134,9 @@ def swept(person: Person, now: datetime) -> list[Attention]:
     ]
 
 
-def _references(check: DriftCheck) -> list[str]:
-    return [one["reference"] for one in check.found[:NAMED]]
-
-
-def _first(names: list[str], count: int) -> str:
-    """Return the first names of so many, and how many more there are."""
-    first = ", ".join(names)
-    if count <= NAMED:
-        return first
-    more = {"names": first, "count": number(count - NAMED)}
-    return gettext("%(names)s and %(count)s more") % more
+def _references(check: DriftCheck) -> str:
+    first = ", ".join(one["reference"] for one in check.found[:NAMED])
+    return and_more(first, check.unexplained - NAMED)
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:

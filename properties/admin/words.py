@@ -13,11 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
-from crm_sync.translated import day_in_words, minute_in_words, said_of
+from crm_sync.translated import day_in_words, minute_in_words, number, said_of
 from properties.catalog import Field, Kind, choice_name, equal, find, inner_label, last_label
 from properties.catalog.instants import read_datetime
 from properties.catalog.numbers import MONEY, whole
+from properties.domain.headline import grouped
 from properties.forms.input_values import unit
+from properties.members import below
 from properties.models.property import ProblemKind
 
 ROOMS = "numberOfRooms"
@@ -47,6 +49,13 @@ def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
     )
 
 
+def and_more(names: str, more: int) -> str:
+    """Return the first names, and how many more there are."""
+    if more <= 0:
+        return names
+    return gettext("%(names)s and %(count)s more") % {"names": names, "count": number(more)}
+
+
 def rooms_in_words(value: object) -> str:
     """Return a number of rooms as "3½ rooms"; "" for none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -59,10 +68,10 @@ def rooms_in_words(value: object) -> str:
 
 def _with_half(value: float) -> str:
     """Return a number of rooms as the market writes it: "3½"."""
-    number, half = divmod(value, 1)
-    if half != 0.5 or number < 0:
+    rooms, half = divmod(value, 1)
+    if half != 0.5 or rooms < 0:
         return number_format(whole(value))
-    return f"{number_format(int(number)) if number else ''}½"
+    return f"{number_format(int(rooms)) if rooms else ''}½"
 
 
 def problem_in_words(kind: str, problem: Problem) -> str:
@@ -87,10 +96,10 @@ def _members(path: str, value: Any, name: str) -> Iterator[Member]:
         in_words = inner_label if name else last_label
         for member, inner in value.items():
             inside = member if is_map else in_words(f"{path}.{member}")
-            yield from _members(f"{path}.{member}", inner, _below(name, inside))
+            yield from _members(f"{path}.{member}", inner, below(name, inside))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for index, item in enumerate(value):
-            yield from _members(f"{path}[{index}]", item, _below(name, _item(item, index)))
+            yield from _members(f"{path}[{index}]", item, below(name, _item(item, index)))
     elif isinstance(value, list):
         yield name, ", ".join(_scalar(field, item) for item in value)
     else:
@@ -103,31 +112,33 @@ def _item(item: Any, index: int) -> str:
     return language if isinstance(language, str) and language else str(index + 1)
 
 
-def _below(name: str, inside: str) -> str:
-    return f"{name} · {inside}" if name else inside
-
-
 def _scalar(field: Field | None, value: Any) -> str:
     """Return a single value in words; a value that does not fit its field is unchanged."""
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, int | float):
-        is_rooms = field is not None and field.name == ROOMS
-        # The thousands of a price or an area stand apart, those of a year or an id do not.
-        is_amount = field is not None and bool(unit(field.unit, MONEY))
-        amount = number_format(whole(value), force_grouping=is_amount)
-        return f"{_with_half(value) if is_rooms else amount} {_unit(field)}".strip()
+        return _number(field, value)
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if field is None:
         return value
     if value in field.enum:
         return choice_name(value)
-    return _moment(value) if field.kind is Kind.DATETIME else value
+    return _moment(value) if field.kind in (Kind.DATE, Kind.DATETIME) else value
+
+
+def _number(field: Field | None, value: float) -> str:
+    if field is not None and field.unit == MONEY:
+        return grouped(whole(value))
+    is_rooms = field is not None and field.name == ROOMS
+    # The thousands of an area stand apart, those of a year or an id do not.
+    is_amount = field is not None and bool(unit(field.unit, ""))
+    amount = number_format(whole(value), force_grouping=is_amount)
+    return f"{_with_half(value) if is_rooms else amount} {_unit(field)}".strip()
 
 
 def _moment(text: str) -> str:
-    """Return a time in the zone of the installation, as in the form and in tables.
+    """Return a day, or a time in the zone of the installation, as in the form and in tables.
 
     Midnight in UTC is shown as a day, since the platform writes a day so (A52).
     """
@@ -140,4 +151,4 @@ def _moment(text: str) -> str:
 
 
 def _unit(field: Field | None) -> str:
-    return "" if field is None or field.unit == MONEY else unit(field.unit, "")
+    return "" if field is None else unit(field.unit, "")

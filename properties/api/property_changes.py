@@ -9,18 +9,10 @@ from rest_framework.fields import CharField
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import merge
 from properties.catalog import MERGED, READ_ONLY, FieldFault, find, leaf_of, text_faults
-from properties.domain.editing import REFERENCE
+from properties.domain.editing import REFERENCE, Invalid
 from properties.merge import Document, Leaves
 
 _TEXT = CharField(allow_blank=True)  # what every other body checks a text with
-
-
-class Misshapen(Exception):
-    """A body with fields that cannot be set in this way; `faults` names each of them."""
-
-    def __init__(self, faults: list[FieldFault]) -> None:
-        super().__init__("; ".join(fault.sentence for fault in faults))
-        self.faults = faults
 
 
 def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves:
@@ -30,13 +22,13 @@ def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves
     that they have; every other field is replaced as a whole.
 
     Raises:
-        Misshapen: a name is a path, a merged object is not an object, the reference another one, or
+        Invalid: a name is a path, a merged object is not an object, the reference another one, or
             a text cannot be stored.
     """
     faults = _unstorable(body)
     faults += [fault for name in body if (fault := _fault(name, body[name], reference))]
     if faults:
-        raise Misshapen(faults)
+        raise Invalid(faults)
     changes: Leaves = {}
     for name, value in body.items():
         if name not in MERGED:
@@ -64,7 +56,7 @@ def replaced(
         is_locked: whether a rule keeps a leaf from being changed here.
 
     Raises:
-        Misshapen: as `patched` does.
+        Invalid: as `patched` does.
     """
     changes = patched(body, reference, before)
     left_out = [path for path in merge.leaves(before) if path not in changes and _is_ours(path)]

@@ -21,7 +21,7 @@ from crm_sync.api.body import MomentField
 from crm_sync.api.error_answers import Refused
 from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
 from crm_sync.platform import references
-from properties.api.property_changes import Misshapen, patched, replaced
+from properties.api.property_changes import patched, replaced
 from properties.api.property_schema import BODY
 from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
 from properties.domain import owners
@@ -32,9 +32,17 @@ from properties.models.change import Origin
 from properties.models.property import OUT_OF_STEP, SyncState
 
 READ, WRITE = "properties:read", "properties:write"
-IF_MATCH = OpenApiParameter(
-    "If-Match", str, OpenApiParameter.HEADER, description="An ETag; at another revision: 412"
-)
+CONDITIONS = [
+    OpenApiParameter(
+        "If-Match", str, OpenApiParameter.HEADER, description="An ETag; at another revision: 412"
+    ),
+    OpenApiParameter(
+        "If-None-Match",
+        str,
+        OpenApiParameter.HEADER,
+        description="An ETag, or * for any; at this revision: 412",
+    ),
+]
 Changes = Callable[[Mapping[str, Any], str, Document], Leaves]
 
 
@@ -68,7 +76,7 @@ class OneProperty(PropertyView):
         operation_id="properties_put",
         request={"application/json": BODY},
         responses={200: PropertySerializer, 201: PropertySerializer, 204: WITHOUT_READ},
-        parameters=[IF_MATCH],
+        parameters=CONDITIONS,
     )
     def put(self, request: Request, reference: str) -> Response:
         """Create or replace a property; what the body leaves out is cleared."""
@@ -88,7 +96,7 @@ class OneProperty(PropertyView):
         operation_id="properties_patch",
         request={"application/json": BODY},
         responses={200: PropertySerializer, 204: WITHOUT_READ},
-        parameters=[IF_MATCH],
+        parameters=CONDITIONS,
     )
     def patch(self, request: Request, reference: str) -> Response:
         """Change the fields that the body names; null clears one."""
@@ -105,10 +113,10 @@ class OneProperty(PropertyView):
         _refuse_untravelling(reference)
         if "If-Match" in self.request.headers:
             raise _outdated(f"There is no property {reference} yet.")
-        changes = self._changes(replaced, {})
-        given = {path: value for path, value in changes.items() if value is not None}
         try:
             with _told_by_field():
+                changes = self._changes(replaced, {})
+                given = {path: value for path, value in changes.items() if value is not None}
                 create(self.token.workspace, reference, given, **self._by)
         except IntegrityError:
             return False
@@ -117,13 +125,15 @@ class OneProperty(PropertyView):
     def _edit(self, row: Property, changes: Changes) -> None:
         with _told_by_field():
             made = self._changes(changes, row.desired)
-            edit(row, made, revision=_demanded(self.request, row), **self._by)
+            try:
+                edit(row, made, revision=_demanded(self.request, row), **self._by)
+            except Property.DoesNotExist:  # it was linked, and is another row now (I36)
+                self._edit(self.row(), changes)
 
     def _changes(self, changes: Changes, before: Document) -> Leaves:
         if self.request.stream is None:  # otherwise a lost body would clear everything
             raise ParseError("The body must be a JSON object.")
-        with _told_by_field():
-            return changes(cast("Document", self.request.data), self.kwargs["reference"], before)
+        return changes(cast("Document", self.request.data), self.kwargs["reference"], before)
 
     @property
     def _by(self) -> dict[str, Any]:
@@ -134,8 +144,12 @@ class PropertyQuery(PageQuery):
     """The filters of the list of properties."""
 
     state = serializers.ChoiceField(SyncState.choices, required=False)
-    updated_since = MomentField(required=False)
-    reference = serializers.CharField(required=False, max_length=references.LIMIT)
+    updated_since = MomentField(
+        required=False, help_text="Changed here, read from the platform or pushed since then"
+    )
+    reference = serializers.CharField(
+        required=False, max_length=references.LIMIT, help_text="Exactly this reference"
+    )
 
 
 class PropertyList(ListView[Property]):
@@ -146,20 +160,7 @@ class PropertyList(ListView[Property]):
     serializer_class = SummarySerializer
     pagination_class = Pages
 
-    @extend_schema(
-        operation_id="properties_list",
-        parameters=[
-            OpenApiParameter("state", str, enum=SyncState.values),
-            OpenApiParameter(
-                "updated_since",
-                datetime,
-                description="Changed here, read from the platform or pushed since then",
-            ),
-            OpenApiParameter(
-                "reference", str, description="The property with exactly this reference"
-            ),
-        ],
-    )
+    @extend_schema(operation_id="properties_list", parameters=[PropertyQuery])
     def get(self, request: Request) -> Response:
         """List properties, in the order in which they were added."""
         return self.list(request)
@@ -230,8 +231,11 @@ def _demanded(request: Request, row: Property) -> int | None:
     """Return the revision that `If-Match` asks for; None for any.
 
     Raises:
-        Refused: the property is at another revision.
+        Refused: the property is at another revision, or at one that `If-None-Match` excludes.
     """
+    excluded = parse_etags(request.headers.get("If-None-Match", ""))
+    if {"*", _etag(row), f"W/{_etag(row)}"} & set(excluded):
+        raise _outdated(f"The property is there, at revision {row.revision}.")
     said = parse_etags(request.headers.get("If-Match", "*"))
     if "*" in said:
         return None
@@ -245,7 +249,7 @@ def _told_by_field() -> Iterator[None]:
     """Convert a refused edit to an answer with the reasons."""
     try:
         yield
-    except (Invalid, Misshapen) as error:
+    except Invalid as error:
         fields = [(fault.path, fault.message) for fault in error.faults]
         raise Refused(400, "invalid", "Some fields are not valid.", fields) from error
     except Outdated as error:

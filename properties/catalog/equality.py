@@ -5,14 +5,13 @@ equality is reflexive, symmetric and transitive by construction.
 """
 
 from decimal import Decimal
-from types import NoneType
 
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import find
+from properties.merge import same_json
 
 Normal = tuple[str, object] | None
-_SCALARS = frozenset({str, int, float, bool, NoneType})
 _OBJECTS = frozenset({Kind.OBJECT, Kind.MERGED})
 
 
@@ -23,17 +22,7 @@ def equal(path: str, a: object, b: object) -> bool:
     maps and objects also [] and {}. Lists keep their order; members of objects follow the same
     rules. True is not 1. Where the catalog knows no field, JSON values are compared as they are.
     """
-    if type(a) is type(b) and a == b and type(a) in _SCALARS:  # most leaves of a push
-        return True
-    return a is b or _alike(a, b) or normal(path, a) == normal(path, b)
-
-
-def _alike(a: object, b: object) -> bool:
-    """Return whether two values are clearly equal, so that `normal` is not needed, as for most."""
-    if type(a) is not type(b) or a != b:
-        return False
-    text = f"{a}{b}"
-    return "True" not in text and "False" not in text  # for Python True is 1
+    return same_json(a, b) or normal(path, a) == normal(path, b)  # the same JSON, as most are
 
 
 def is_empty(path: str, value: object) -> bool:

@@ -1,8 +1,8 @@
 """Find a field in the table."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from properties.catalog.field import Field
 from properties.catalog.fields import ROWS
@@ -14,9 +14,7 @@ READ_ONLY: frozenset[str] = frozenset(row.path for row in TOP_LEVEL.values() if 
 GROUPS: dict[str, list[Field]] = {}
 _ORDER = {path: place for place, path in enumerate(FIELDS)}
 _CHILDREN: dict[str, list[Field]] = {}
-_MEMBERS: dict[str, dict[str, Field]] = {}
 for _row in ROWS:
-    _MEMBERS.setdefault(_row.path.rpartition(".")[0], {})[_row.name] = _row
     if _row.is_top_level:
         GROUPS.setdefault(_row.group, []).append(_row)
     else:
@@ -45,6 +43,7 @@ _REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHIL
 
 _SHORT = 200  # characters of a path that is worth caching
 _INDEX = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def find(path: str) -> Field | None:
@@ -96,19 +95,27 @@ def leaf_of(path: str) -> str:
     return f"{name}.{member}" if name in MERGED and member else name
 
 
+@lru_cache(512)  # a feed asks for the same few paths of each record
+def steps(path: str) -> tuple[str | int, ...]:
+    """Cut `localizations[0].title` into names of members and numbers of items."""
+    return tuple(int(index) if index else name for index, name in _STEP.findall(path))
+
+
+def value_at(document: object, path: str | tuple[str | int, ...]) -> Any:
+    """Return the value at a path or its steps; None if there is none."""
+    value = document
+    for step in steps(path) if isinstance(path, str) else path:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
 def children(path: str) -> list[Field]:
     """Return the fields that an object, or an item of a list, holds directly; in table order."""
     field = find(path)
     return list(_CHILDREN.get(field.path, [])) if field else []
-
-
-def members(path: str) -> Mapping[str, Field]:
-    """Return the fields of an object by name; empty if the catalog knows none.
-
-    For the many records of a feed, which ask for each of their values: `path` is spelled as in the
-    table, "localizations[]" for any item of a list and "" for the property itself.
-    """
-    return _MEMBERS.get(path, {})
 
 
 def required(path: str) -> list[Field]:

@@ -14,7 +14,7 @@ from properties.catalog import parsing
 from properties.catalog.equality import equal, is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.lookup import FIELDS, READ_ONLY, find, leaf_of, members, required
+from properties.catalog.lookup import FIELDS, READ_ONLY, find, leaf_of, required
 from properties.catalog.ranges import range_fault
 from properties.catalog.sendable_parts import UNKNOWN
 from properties.catalog.unknown import LONGEST_LEAF
@@ -107,14 +107,7 @@ def misplaced(path: str) -> FieldFault | None:
 
 def validate_document(document: dict[str, object]) -> list[FieldFault]:
     """Return the faults of the top-level fields of a document, in its order."""
-    found: list[FieldFault] = []
-    for path, value in document.items():
-        check = _CHECKS.get(path)
-        if check is None or not isinstance(value, str | int | float):
-            found += _faults(path, value)
-        elif value != "" and (message := check(value)):
-            found.append(FieldFault(path, message))
-    return found
+    return [fault for path, value in document.items() for fault in _faults(path, value)]
 
 
 def _faults(path: str, value: object) -> Iterator[FieldFault]:
@@ -247,7 +240,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldF
         if field.path == "localizations":
             yield from _repeated_languages(value)
     elif isinstance(value, dict):
-        inside = _map_faults if field.kind is Kind.MAP else partial(_member_faults, field.path)
+        inside = _map_faults if field.kind is Kind.MAP else _member_faults
         found = list(inside(path, value))
         if found and is_empty(field.path, value):  # it may lack each value
             found = [fault for fault in found if fault.message != _MISSING]
@@ -261,28 +254,18 @@ def _item_faults(field: Field, path: str, item: object) -> Iterator[FieldFault]:
         if message:
             yield FieldFault(path, message)
     elif isinstance(item, dict):
-        yield from _member_faults(f"{field.path}[]", path, item)
+        yield from _member_faults(path, item)
     else:
         yield FieldFault(path, sentence("Write an object"))
 
 
-def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[FieldFault]:
-    """Yield the faults of the members of an object, and those that it must have and has not.
-
-    Args:
-        general: the path as the table spells it, which has no numbers of items.
-    """
-    known = members(general)
+def _member_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
+    """Yield the faults of the members of an object, and those that it must have and has not."""
     for name, member in value.items():
-        field = known.get(name)
-        check = _CHECKS.get(field.path) if field else None
-        if check is None:
-            inner = f"{path}.{name}"
-            if field is None and find(inner) is None:
-                yield from text_faults(path, name)
-            yield from _faults(inner, member)
-        elif member is not None and member != "" and (message := check(member)):
-            yield FieldFault(f"{path}.{name}", message)
+        inner = f"{path}.{name}"
+        if find(inner) is None:
+            yield from text_faults(path, name)
+        yield from _faults(inner, member)
     for child in required(path):
         if value.get(child.name) in (None, ""):
             yield FieldFault(f"{path}.{child.name}", _MISSING)
@@ -316,27 +299,17 @@ def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:
         seen.add(code)
 
 
-def _check(field: Field) -> Check:
-    """Return the check of a single value of a field."""
-    match field.kind:
-        case Kind.BOOLEAN:
-            return partial(_boolean_fault, field)
-        case Kind.INTEGER | Kind.DECIMAL:
-            return partial(_number_fault, field)
-        case Kind.ENUM:
-            return partial(_enum_fault, field)
-        case Kind.DATE:
-            return partial(_date_fault, field)
-        case Kind.DATETIME:
-            return partial(_datetime_fault, field)
-        case _:
-            return partial(_string_fault, field)
-
-
+_BY_KIND = {
+    Kind.BOOLEAN: _boolean_fault,
+    **dict.fromkeys((Kind.INTEGER, Kind.DECIMAL), _number_fault),
+    Kind.ENUM: _enum_fault,
+    Kind.DATE: _date_fault,
+    Kind.DATETIME: _datetime_fault,
+}
 # By path, and once for all: a record has some sixty values, and a feed a hundred thousand records.
 _WORDS = {path: frozenset(field.enum) for path, field in FIELDS.items() if field.enum}
-_CHECKS = {
-    path: _check(field)
+_CHECKS: dict[str, Check] = {
+    path: partial(_BY_KIND.get(field.kind, _string_fault), field)
     for path, field in FIELDS.items()
     if field.kind.is_scalar and not field.read_only
 }

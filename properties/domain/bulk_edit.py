@@ -195,6 +195,10 @@ class _Step:
             changes, changed = self._compare(row, refused)
             try:
                 with transaction.atomic():
+                    # The property first, as a link of it: else both could wait for the other.
+                    locked = Property.objects.filter(pk=row.pk).select_for_update(no_key=True)
+                    if not locked.values_list("pk").first():
+                        return  # linked meanwhile: the next request edits the row that it is now
                     # This locks it until the commit, so that no other request edits it again.
                     if mine.filter(revision=None).update(revision=0, left=refused | changed):
                         self._edit(row, changes)

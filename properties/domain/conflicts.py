@@ -145,36 +145,36 @@ def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> No
 
     Raises:
         Invalid: we could not send the value.
-        _Late: somebody else decided it or changed its values first.
+        _Late: somebody else decided it, changed its values or linked the property first.
     """
     seen = answer.conflict
+    # The property first, as whoever edits, pushes or links it: else both could wait for the other.
+    mine = Property.objects.select_for_update(no_key=True)
+    row = mine.filter(pk=seen.real_estate_property_id).first()
+    if row is None:
+        raise _Late
     open_one = Conflict.objects.filter(pk=seen.pk, decision=Decision.OPEN)
     if not open_one.update(decision=answer.decision, decided_by=actor, decided_at=now):
         raise _Late
-    fresh = Conflict.objects.get(pk=seen.pk)  # our UPDATE locks it until the commit
+    fresh = Conflict.objects.get(pk=seen.pk)
     if not merge.same_json([fresh.ours, fresh.theirs], [seen.ours, seen.theirs]):
         raise _Late
     if not answer.changes_ours:
-        _send_ours(seen, now=now)
+        _send_ours(row, seen.path, now=now)
         return
     # A normal edit, so that another edit can undo it.
     kept = KEPT[answer.decision]
     note = sentence("conflict %(id)s: %(kept)s", id=str(seen.pk), kept=kept)
-    row = Property.objects.get(pk=seen.real_estate_property_id)
     changes = {seen.path: answer.value}
     edit(row, changes, origin=Origin.ADMIN, actor=actor, now=now, note=note)
 
 
-def _send_ours(conflict: Conflict, *, now: datetime) -> None:
-    """Unblock our value, so that the next push sends it."""
-    while True:
-        row = Property.objects.get(pk=conflict.real_estate_property_id)
-        unchanged = Property.objects.filter(pk=row.pk, revision=row.revision)
-        if unchanged.update(
-            problem=without_problems(row.problem, {conflict.path}),
-            revision=row.revision + 1,
-            due_at=now,
-            is_urgent=True,
-        ):
-            doorbell.ring(QUEUE, row.workspace_id)
-            return
+def _send_ours(row: Property, path: str, *, now: datetime) -> None:
+    """Unblock our value in a locked row, so that the next push sends it."""
+    Property.objects.filter(pk=row.pk).update(
+        problem=without_problems(row.problem, {path}),
+        revision=row.revision + 1,
+        due_at=now,
+        is_urgent=True,
+    )
+    doorbell.ring(QUEUE, row.workspace_id)

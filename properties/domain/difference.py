@@ -46,16 +46,16 @@ def smallest_patch(
 
     Args:
         ownership: the rules of its workspace.
-        blocked: the leaves to leave out; by default the leaves that wait for a person.
+        blocked: the leaves to leave out; by default those that wait for a person (`left_out`).
     """
     return merge.smallest_patch(
         desired=row.desired,
         observed=row.observed,
         inflight=inflight,
-        blocked=row.blocked if blocked is None else blocked,
+        blocked=row.left_out if blocked is None else blocked,
         equal=equal,
         sendable=partial(_sendable, row),
-        owner=ownership.owner,
+        owner=ownership,
         vacant=is_vacant,
     )
 

@@ -5,7 +5,7 @@ platform that we know. If somebody else was faster, the edit is repeated on the 
 a feed and a worker cannot overwrite each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync import durability
+from crm_sync import durability, row_locks
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.sentence import sentence
@@ -37,9 +37,10 @@ from properties.catalog import (
     within_limit,
 )
 from properties.domain import field_history, owners, unsayable
-from properties.merge import Leaves
+from properties.merge import Clash, Leaves
 from properties.models import Change, Conflict, Property
-from properties.models.change import Origin
+from properties.models.change import BY_FEED, Origin
+from properties.models.conflict import BOTH_CHANGED
 from properties.models.property import ProblemKind, with_derived, with_problem, without_problems
 from properties.ownership import Ownership
 
@@ -117,7 +118,7 @@ class RowEdit:
 
     Attributes:
         changes: as for `edit`.
-        columns: other columns of the row to write with it, whatever the property had already.
+        columns: other columns of the row to write with it, even if it has all changes already.
     """
 
     row: Property
@@ -166,12 +167,13 @@ def _planned(one: RowEdit, by: Mapping[str, Any], rules: Ownership) -> RowUpdate
         return None
     if unsayable.erasing(one.row, real, by_person=False):
         return None
+    where = as_read(one.row)
     if real:
         columns = {**_columns(one.row, real, by["at"]), **one.columns}
         history = field_history.entries(one.row, before, real, **by)
         beside = [RowInsert(Change, entry) for entry in history]
-        return RowUpdate(columns, as_read(one.row), beside=beside)
-    return RowUpdate(one.columns, {"id": one.row.pk}) if one.columns else None
+        return RowUpdate(columns, where, beside=beside)
+    return RowUpdate(one.columns, where) if one.columns else None
 
 
 def _cleaned(changes: Mapping[str, Any]) -> Leaves:
@@ -215,10 +217,12 @@ def _write(
 ) -> bool:
     """Write the changes and their history; return False if the row has another revision now."""
     asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
+    texts = unsayable.texts(asked)
+    if by["origin"] in BY_FEED:
+        asked += (still := _still_asked(property_, real, texts))
+        texts |= {one.path: BOTH_CHANGED for one in still}
     columns = _columns(property_, real, by["now"])
-    columns["problem"] = with_problem(
-        columns["problem"], ProblemKind.CONFLICT, unsayable.texts(asked)
-    )
+    columns["problem"] = with_problem(columns["problem"], ProblemKind.CONFLICT, texts)
     if by["origin"] == Origin.ADMIN:  # before rows that a feed or a check made due
         columns["is_urgent"] = True
     with transaction.atomic():
@@ -229,6 +233,25 @@ def _write(
             field_history.close_conflicts(property_, {path: real[path] for path in over}, **by)
             field_history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
     return bool(done)
+
+
+def _still_asked(row: Property, real: Leaves, known: Collection[str]) -> tuple[Clash, ...]:
+    """Return a clash for each change at which a person was asked and that is not theirs either.
+
+    A feed does not know of the conflict, so it cannot decide it (I4).
+
+    Args:
+        known: leaves for which there is a clash already.
+    """
+    waiting = real.keys() & row.problem.get(ProblemKind.CONFLICT, {}).keys() - set(known)
+    if not waiting:
+        return ()
+    rows = Conflict.objects.filter(real_estate_property=row, decision="", path__in=waiting)
+    return tuple(
+        Clash(one.path, ours=real[one.path], base=one.base, theirs=one.theirs)
+        for one in rows
+        if not equal(one.path, real[one.path], one.theirs)
+    )
 
 
 def as_read(property_: Property) -> dict[str, Any]:
@@ -314,6 +337,6 @@ def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> i
 
     They go first, because a person waits for them.
     """
-    count = properties.update(due_at=now or timezone.now(), is_urgent=True)
+    count = row_locks.update(properties, due_at=now or timezone.now(), is_urgent=True)
     doorbell.ring_each(QUEUE, properties.values_list("workspace_id", flat=True).distinct())
     return count

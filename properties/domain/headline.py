@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from crm_sync.translated import Text
+from properties.catalog.numbers import whole
 
 PER: dict[str, Text] = {
     "DAY": _("a day"),
@@ -65,8 +66,11 @@ def price(prices: object, offer_type: object) -> tuple[str, str]:
 
 
 def grouped(value: float) -> str:
-    """Return a number with its thousands apart: "1,250,000", "2,450.5"."""
-    return number_format(Decimal(str(value)), force_grouping=True)
+    """Return an amount with its thousands apart: "1,250,000", "2,450.50"."""
+    exact = Decimal(str(whole(value)))
+    if exact.as_tuple().exponent == -1:
+        exact = exact.quantize(Decimal("0.01"))  # nobody writes one digit for 50 cents
+    return number_format(exact, force_grouping=True)
 
 
 def _is_amount(part: object, name: str) -> bool:

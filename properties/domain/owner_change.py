@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import F
 
+from crm_sync import row_locks
 from crm_sync.models import Workspace
 from crm_sync.work.doorbell import doorbell
 from properties.domain import owners
@@ -52,7 +53,7 @@ def _take_effect(workspace_id: int, at: datetime) -> None:
     mine = Recurring.objects.filter(workspace=workspace_id, kind=Recurring.Kind.SWEEP)
     mine.update(due_at=at)
     under_way = Property.objects.filter(workspace=workspace_id, lease_until__isnull=False)
-    under_way.update(due_at=at)
+    row_locks.update(under_way, due_at=at)
     # The same feed holds what a rule has set aside until now.
     LastFeed.objects.filter(workspace=workspace_id).delete()
     doorbell.ring(QUEUE, workspace_id)

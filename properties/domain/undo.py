@@ -13,6 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync.sentence import sentence
 from properties import merge
 from properties.catalog import equal
 from properties.domain import owners
@@ -104,7 +105,8 @@ def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -
             return False
         if not equal(change.path, current, seen):
             raise ChangedSince(current)
-        back, note = {change.path: change.old}, f"undo of change {change.pk}"
+        back = {change.path: change.old}
+        note = sentence("undo of change %(id)s", id=str(change.pk))
         try:
             edit(row, back, note=note, revision=row.revision, **by)
         except Outdated:

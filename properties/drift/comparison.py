@@ -12,9 +12,11 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
+from crm_sync import row_locks
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import AuthError, RejectedError, TransientError, problem_of
 from crm_sync.work.doorbell import doorbell
+from crm_sync.work.room import NoRoom, Room, wait_for_room
 from properties import merge
 from properties.catalog import READ_ONLY, equal
 from properties.domain import owners
@@ -25,7 +27,6 @@ from properties.merge import Owner
 from properties.models import Property
 from properties.ownership import Ownership
 from properties.pull.reading import read
-from properties.pull.room import NoRoom, Room, wait_for_room
 
 SILENCES = 3  # calls in a row without a good answer; then the comparison stops
 BATCH = 500  # keys in one UPDATE
@@ -138,7 +139,7 @@ def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> i
         columns["verify_at"] = now  # otherwise the push would not see what changed on the platform
     mine = Property.objects.filter(idle(now), workspace=workspace)
     count = sum(
-        mine.filter(pk__in=chosen[start : start + BATCH]).update(**columns)
+        row_locks.update(mine.filter(pk__in=chosen[start : start + BATCH]), **columns)
         for start in range(0, len(chosen), BATCH)
     )
     if count:

@@ -7,10 +7,10 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import Problem, problem_of
 from crm_sync.sentence import sentence
+from crm_sync.work.room import Room, wait_for_room
 from properties.drift.comparison import ComparisonError, compare, keys, make_due
 from properties.drift.findings import NAMED, DriftReport, DriftVerdict, by_count, entry
 from properties.models import DriftCheck
-from properties.pull.room import Room, wait_for_room
 
 SIZE = 40  # properties, if they can be read in time
 

@@ -25,22 +25,3 @@ from properties.feeds.profile import USUAL, Profile
 from properties.feeds.recognition import FULL_FEEDS, IDX, full_feed_format
 from properties.feeds.records import Heading, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.spool import OF_THE_FILE, Line, Spool
-
-__all__ = [
-    "FULL_FEEDS",
-    "IDX",
-    "OF_THE_FILE",
-    "USUAL",
-    "Heading",
-    "Line",
-    "NotAFeed",
-    "Profile",
-    "ReaderEnded",
-    "Record",
-    "Refusal",
-    "Spool",
-    "Truncated",
-    "full_feed_format",
-    "open_feed",
-    "open_lines",
-]

@@ -75,12 +75,8 @@ def _element(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
 def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
     """Convert the members of an object. Members without a field are the rest."""
     fitted, rest = {}, {}
-    known = catalog.members(path)
     for name, member in value.items():
-        left = None
-        if (field := known.get(name)) and not isinstance(member, dict | list):
-            good = _scalar(field, member, zone)
-        elif _LEADS_ON.search(name):  # "rent.net" is the name of one member, not a path
+        if _LEADS_ON.search(name):  # "rent.net" is the name of one member, not a path
             good, left = None, member
         else:
             good, left = coerce(f"{path}.{name}", member, zone)

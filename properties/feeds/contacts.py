@@ -59,9 +59,7 @@ def odd_contacts(document: dict[str, Any]) -> Iterator[Sentence]:
     """Yield a warning for each invalid contact of a record, once for each text."""
     told: set[str] = set()
     for path, looks, refused in _FIELDS:
-        value: Any = document
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
+        value = catalog.value_at(document, path)
         if isinstance(value, str) and value not in told and not looks.fullmatch(value):
             told.add(value)
             yield refused(path, value)

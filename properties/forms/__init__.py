@@ -6,5 +6,3 @@ input_values  wire value to text and back (pure)         question  if somebody e
 """
 
 from properties.forms.form import PropertyForm
-
-__all__ = ["PropertyForm"]

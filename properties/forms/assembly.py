@@ -5,31 +5,13 @@ leaf is what a PATCH sends by itself (A10). Only touched inputs are written into
 stored leaf, so members that no input shows stay as they are.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from properties.catalog import Kind, find
+from properties.catalog import Kind, find, steps
 
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _EMPTY: tuple[Any, ...] = (None, "", {}, [])
-
-
-def steps(path: str) -> list[str | int]:
-    """Cut a path into member names and list indexes."""
-    return [int(index) if index else name for index, name in _STEP.findall(path)]
-
-
-def value_at(document: object, path: str) -> Any:
-    """Return the value at a path; None if there is none."""
-    value = document
-    for step in steps(path):
-        if isinstance(step, int):
-            value = value[step] if isinstance(value, list) and step < len(value) else None
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-    return value
 
 
 def pairs(value: object) -> list[dict[str, Any]]:
@@ -68,7 +50,7 @@ def assemble(leaf: str, stored: Any, touched: Mapping[str, Any], removed: set[in
     return Assembled(None if value in _EMPTY else value)
 
 
-def _put(holder: Any, path: list[str | int], value: Any) -> Any:
+def _put(holder: Any, path: Sequence[str | int], value: Any) -> Any:
     """Return a copy of `holder` with `value` at `path`; members that become empty are removed."""
     if not path:
         return value

@@ -35,6 +35,8 @@ from properties.catalog import (
     last_label,
     leaf_of,
     new_faults,
+    steps,
+    value_at,
 )
 from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.domain import owners
@@ -195,10 +197,10 @@ class PropertyForm(forms.Form):
         field = find(leaf)
         if field and field.kind is Kind.MAP:
             rows = {leaf: assembly.pairs(self.document.get(leaf))}
-            return assembly.value_at(rows, place.path)
+            return value_at(rows, place.path)
         if place.path == REFERENCE and not self.creating:
             return self.instance.object_reference_id
-        return assembly.value_at(self.document, place.path)
+        return value_at(self.document, place.path)
 
     # --- checking it ---
     def clean(self) -> dict[str, Any]:
@@ -256,7 +258,7 @@ class PropertyForm(forms.Form):
                 if name != REFERENCE:
                     touched.setdefault(leaf, ({}, set()))[0][name] = self.cleaned_data.get(name)
             elif name.endswith(":remove"):
-                index = assembly.steps(name.removesuffix(":remove"))[-1]
+                index = steps(name.removesuffix(":remove"))[-1]
                 touched.setdefault(leaf, ({}, set()))[1].add(int(index))
         return touched
 
@@ -305,7 +307,7 @@ class PropertyForm(forms.Form):
         The rows of a list have moved up if a row before them was removed.
         """
         leaf = leaf_of(fault.path)
-        at = assembly.steps(fault.path)[len(assembly.steps(leaf)) :]
+        at = steps(fault.path)[len(steps(leaf)) :]
         path = fault.path
         if at and isinstance(at[0], int) and rows:
             path = f"{leaf}[{rows[at[0]]}]{fault.path.removeprefix(f'{leaf}[{at[0]}]')}"

@@ -33,9 +33,10 @@ from properties.catalog import (
     group_of,
     label,
     last_label,
+    value_at,
 )
 from properties.catalog.field_names import english_group
-from properties.forms.assembly import pairs, value_at
+from properties.forms.assembly import pairs
 from properties.forms.input_html import labelled
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script

@@ -5,7 +5,7 @@ same as in the last feed. The records are handled in order, so an interrupted im
 the record where it stopped.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from crm_sync import row_locks
 from crm_sync.models import Workspace
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.sentence import sentence_of
@@ -53,6 +54,7 @@ def import_feed(
     seen_at: datetime | None = None,
     keep: bool = False,
     cause: str = "",
+    fence: Callable[[], None] = lambda: None,
 ) -> Iterator[ImportReport]:
     """Import every record of a feed file; yield the report while it grows.
 
@@ -75,6 +77,8 @@ def import_feed(
         seen_at: the start of the preview that a person has released. A record that would replace
             a value that another person changed since then is refused, with both values.
         cause: what its changes are recorded under, see `Change.cause`.
+        fence: called before a write that could replace what a later import has written. It raises
+            an error if this import is not ours any more; in a transaction nobody takes it over.
         keep: store the reading beside the file for the next call, until `feed_reading.forget`.
 
     Raises:
@@ -112,14 +116,16 @@ def import_feed(
             seen_at=seen_at,
             earlier=_first_references(store, skip) if dry_run else (),
             cause=cause,
+            fence=fence,
         )
         for lines in store.spool.chunks(batch_size, skip=skip):
             if not dry_run:
                 workspace.refuse_held(WorkKind.IMPORTS)
             yield from taking.take(lines)
     if comparison is not None and not dry_run:
-        yield from _settle(comparison, workspace, report, now=now, cause=cause)
+        yield from _settle(comparison, workspace, report, fence, now=now, cause=cause)
     if feed and feed.digest and not dry_run and not refused + report.refused.count:
+        fence()
         feed_digest.remember(workspace, feed, now=now)
     yield report  # an empty feed has a report too
 
@@ -189,6 +195,7 @@ def _settle(
     comparison: Comparison,
     workspace: Workspace,
     report: ImportReport,
+    fence: Callable[[], None],
     *,
     now: datetime,
     cause: str,
@@ -197,9 +204,11 @@ def _settle(
     for batch in _batches(comparison.missing):
         workspace.refuse_held(WorkKind.IMPORTS)
         with transaction.atomic():
+            fence()
             # Without properties that were settled before a worker died, or that another feed has.
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
+            row_locks.lock(rows)
             if report.missing_state:
                 state = report.missing_state
                 missing_properties.set_state(workspace, rows, state, now=now, cause=cause)

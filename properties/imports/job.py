@@ -268,7 +268,7 @@ class _Slice:
 
     def _take_steps(self) -> State | SliceOutcome:
         worked = False
-        for report in steps(self.row, self.clock(), self.limits.batch_size):
+        for report in steps(self.row, self.clock(), self.limits.batch_size, self._fence):
             if report.total is None:
                 self._reading(report)
                 if queues.ending.is_set():  # the next worker reads it from its beginning
@@ -324,6 +324,15 @@ class _Slice:
         for name, value in columns.items():
             setattr(self.row, name, value)
 
+    def _fence(self) -> None:
+        """Renew the lease. In a transaction, nobody else can take the row until it ends.
+
+        Raises:
+            LeaseLost: another worker has the upload now, and perhaps a later one of its sender.
+        """
+        if not self.claim.write({"lease_until": self.clock() + self.claim.lease.length}):
+            raise LeaseLost
+
     def _leave(self, **columns: Any) -> None:
         if not self.claim.finish_if(columns, **self._wanted()):
             raise self._lost(columns)
@@ -370,7 +379,9 @@ class _Slice:
         return Sentence(reason).changed(lambda text: text.replace(row.stored_as, row.name))
 
 
-def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
+def steps(
+    row: Import, now: datetime, batch_size: int, fence: Callable[[], None]
+) -> Iterator[ImportReport]:
     """Import the rest of the file, and yield the report while it grows."""
     dry_run = row.state == State.PREVIEWING
     seen = row.preview.get("profile")
@@ -393,6 +404,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]
         seen_at=datetime.fromisoformat(at) if at else None,
         keep=True,
         cause=Cause.IMPORT.of(row.pk),
+        fence=fence,
     )
 
 

@@ -1,6 +1,6 @@
 """Apply the records of a feed: a property is created, changed, or left unchanged."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -28,7 +28,7 @@ from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
 from properties.merge import Document, Leaves, document, leaves
 from properties.models import Change, Property
-from properties.models.change import Origin
+from properties.models.change import BY_FEED, Origin
 from properties.models.match_columns import keys_of
 
 
@@ -87,6 +87,7 @@ class RecordImport:
         seen_at: the start of the preview that a person has released; None if there was none.
         earlier: the references of the records that earlier slices of a dry run have handled.
         cause: what the changes are recorded under, see `Change.cause`.
+        fence: as for `import_feed`.
     """
 
     def __init__(
@@ -100,8 +101,9 @@ class RecordImport:
         seen_at: datetime | None = None,
         earlier: Iterable[str] = (),
         cause: str = "",
+        fence: Callable[[], None] = lambda: None,
     ) -> None:
-        self._cause = cause
+        self._cause, self._fence = cause, fence
         self._workspace = workspace
         self._feed = feed
         self._report = report
@@ -174,7 +176,7 @@ class RecordImport:
     def _known(self, references: Collection[str | None]) -> dict[str | None, Property]:
         if not references:
             return {}
-        unread = ("inflight",) if self._rules else ("observed", "inflight")
+        unread = ("inflight", "replaced") if self._rules else ("observed", "inflight", "replaced")
         rows = self._there(references).defer(*unread)
         return {row.object_reference_id: row for row in rows}
 
@@ -190,7 +192,7 @@ class RecordImport:
             return {}
         keys = [row.pk for row in rows]
         found = Change.objects.filter(real_estate_property__in=keys, at__gte=self._seen_at)
-        found = found.exclude(origin__in=(Change.Origin.FEED, Change.Origin.MISSING))
+        found = found.exclude(origin__in=BY_FEED)
         return {
             (change.real_estate_property_id, part.path): part
             for change in found.select_related("actor").order_by("revision", "pk")
@@ -296,6 +298,7 @@ class RecordImport:
             try:
                 self._write(revision)
             except Outdated:
+                self._fence()  # else a later import may have changed it
                 self._unseen |= self._changed_since([row])
                 revision = self._revision(row, item)
             except Invalid as error:
@@ -311,17 +314,19 @@ class RecordImport:
     def _write(self, revision: _Revision) -> None:
         """Write a revision; raise `Outdated`, with the row read again, if somebody was faster."""
         row, changes, changed = revision.row, revision.changes, revision.changed
-        if unseen := self._unseen_faults(revision):
-            raise Invalid(unseen)
-        if self._dry_run:
-            _check({path: changes[path] for path in changed}, revision.before)
-        elif changed or revision.memory:
+        found = self._unseen_faults(revision)
+        if self._dry_run and not found:  # some cells are invalid only together with other values
+            found = faults({path: changes[path] for path in changed}, revision.before)
+        if found:
+            raise Invalid(found)
+        if not self._dry_run and (changed or revision.memory):
             with transaction.atomic():
                 rules = self._ownership
                 edit(row, changes, revision=row.revision, ownership=rules, **self._by)
-                memory = revision.memory
-                if memory and not self._rows.filter(pk=row.pk).update(**memory):
-                    raise Property.DoesNotExist
+                as_read = self._rows.filter(pk=row.pk, revision=row.revision)
+                if revision.memory and not as_read.update(**revision.memory):
+                    row.refresh_from_db()
+                    raise Outdated
 
     def _note(self, revision: _Revision) -> None:
         """Report a revision that was written."""
@@ -399,14 +404,9 @@ class RecordImport:
             told: list[str] = [*owned.values(), *line.warnings]
             self._report.warned.add((str(line.reference), told))
         if line.aside:
-            values = {} if self._report.aside.is_full else _leftover(line)
+            values = {} if self._report.aside.is_full else cast(Record, line.item()).leftover
             found = {name: values.get(name) for name in line.aside}
             self._report.aside.add((str(line.reference), found))
-
-
-def _leftover(line: Line) -> dict[str, Any]:
-    item = line.item()
-    return item.leftover if isinstance(item, Record) else {}
 
 
 def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
@@ -419,12 +419,6 @@ def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
             fed = {path: value for path, value in fed.items() if path != STATE}
         asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
     return asked, sorted(p for p, v in asked.items() if not equal(p, v, here.get(p)))
-
-
-def _check(changes: Leaves, before: Leaves) -> None:
-    """Raise `Invalid` as `edit` would: some cells are invalid only together with other values."""
-    if found := faults(changes, before):
-        raise Invalid(found)
 
 
 def _alike(reference: str, other: str) -> Sentence:

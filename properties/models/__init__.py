@@ -13,21 +13,3 @@ from properties.models.sender import Sender
 from properties.models.source import Fetch, Source
 from properties.models.undo_job import Undo
 from properties.models.walk import Walk
-
-__all__ = [
-    "Batch",
-    "BatchEdit",
-    "Change",
-    "Conflict",
-    "DeliveredFile",
-    "DriftCheck",
-    "Fetch",
-    "Import",
-    "LastFeed",
-    "Property",
-    "Recurring",
-    "Sender",
-    "Source",
-    "Undo",
-    "Walk",
-]

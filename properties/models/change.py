@@ -26,6 +26,9 @@ class Origin(models.TextChoices):
     PLATFORM = "PLATFORM", _("Platform")
 
 
+BY_FEED = (Origin.FEED, Origin.MISSING)
+
+
 class Cause(StrEnum):
     """What makes many changes at once, and can be undone as one."""
 

@@ -8,10 +8,12 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_of
+from crm_sync.sentence import sentence
 from crm_sync.translated import Text
 from properties.merge import Owner
 from properties.models.change import Origin
 
+BOTH_CHANGED = sentence("Both sides changed it. Decide whose value stands")
 RULES: dict[str, Text] = {
     Owner.OURS.value: _("The rule that we own it"),
     Owner.THEIRS.value: _("The rule that the platform owns it"),

@@ -204,7 +204,9 @@ class Fetch(DueModel):
         "properties.Import", null=True, blank=True, on_delete=models.SET_NULL
     )
     told_at = models.DateTimeField(null=True, blank=True)
-    problem = SentenceField(blank=True, default="", help_text="Why the mail did not go")
+    # The Message-IDs of those that went, until those for the other addresses have gone too.
+    mails_sent = models.JSONField(default=list, blank=True)
+    problem = SentenceField(blank=True, default="", help_text="Why a mail did not go")
 
     class Meta:
         verbose_name_plural = "fetches"

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from crm_sync.hooks import CheckGroup, Invariant, Wrong
-from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
+from crm_sync.hooks import CheckGroup, Wrong
+from crm_sync.integrity.audit import leased_too_long, of_a_queue, too_late
 from crm_sync.models import Workspace, awake, due
 from properties import recurring
 from properties.domain import owners
@@ -30,14 +30,8 @@ READ = (
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    return [
-        properties(workspace_id, now),
-        imports(workspace_id, now),
-        undos(workspace_id, now),
-        sources(workspace_id, now),
-        delivered_files(workspace_id, now),
-        recurring_work(workspace_id, now),
-    ]
+    each = (properties, imports, undos, sources, delivered_files, recurring_work)
+    return [add(workspace_id, now) for add in each]
 
 
 def properties(workspace_id: int, now: datetime) -> CheckGroup:
@@ -59,10 +53,7 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
             "in sync": is_done & Q(problem={}),
             "with a person": is_done & ~Q(problem={}),
         },
-        [
-            never_left(now),
-            leased_too_long(now),
-        ],
+        of_a_queue(now),
         walk=walk,
     )
 
@@ -117,10 +108,7 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
         {state.label.lower(): Q(state=state) for state in ImportState},
-        [
-            never_left(now),
-            leased_too_long(now),
-        ],
+        of_a_queue(now),
     )
 
 
@@ -131,10 +119,7 @@ def undos(workspace_id: int, now: datetime) -> CheckGroup:
         "undos",
         Undo.objects.filter(workspace=workspace_id).only("workspace"),
         {"ended": has_ended, "under way": ~has_ended},
-        [
-            never_left(now),
-            leased_too_long(now),
-        ],
+        of_a_queue(now),
     )
 
 
@@ -145,10 +130,7 @@ def sources(workspace_id: int, now: datetime) -> CheckGroup:
         "sources",
         Source.objects.filter(workspace=workspace_id).only("workspace"),
         {"on a schedule": is_due, "off": ~is_due},
-        [
-            never_left(now),
-            leased_too_long(now),
-        ],
+        of_a_queue(now),
     )
 
 
@@ -168,12 +150,7 @@ def recurring_work(workspace_id: int, now: datetime) -> CheckGroup:
         "recurring work",
         Recurring.objects.filter(workspace=workspace_id).only("workspace", "kind"),
         {"in order": is_well, "with a problem": ~is_well},
-        [
-            Invariant(
-                "is done later than any wait", Q(due_at__gt=now + recurring.LONGEST_WAIT + CLOCKS)
-            ),
-            leased_too_long(now),
-        ],
+        [too_late("is done", now, recurring.LONGEST_WAIT), leased_too_long(now)],
         walk=partial(_missing, workspace_id),
     )
 

@@ -19,6 +19,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, models, transaction
 from django.db.models import F, ProtectedError
 
+from crm_sync import row_locks
 from crm_sync.sentence import sentence
 from crm_sync.work.doorbell import doorbell
 from properties import merge
@@ -31,11 +32,6 @@ from properties.models.change import Cause, Origin
 from properties.models.property import UNFED, with_derived
 from properties.pull.observation import Observation, observe
 
-# The revisions by which other rows name an edit of a property; 0 names none.
-_REVISIONS: tuple[tuple[type[models.Model], str], ...] = (
-    (Change, "revision"),
-    (BatchEdit, "revision"),
-)
 FEED_MEMORY = ("fed", "fed_digest", "fed_by")
 
 
@@ -106,6 +102,7 @@ def _link(here: Property, there: Property, by: Linking) -> None:
     Raises:
         _Lost, IntegrityError, ProtectedError: nothing may be committed.
     """
+    row_locks.lock(Property.objects.filter(pk__in=[here.pk, there.pk]))
     free = Property.objects.filter(pk=here.pk, revision=here.revision, platform_id=None)
     free = free.filter(create_sent_at=None, lease_token=None, inflight={})
     # This locks the row, so that no worker claims it.
@@ -221,9 +218,9 @@ def absorb(other: Property, row: Property) -> int:
     Raises:
         ProtectedError: something points to the other row only now.
     """
-    for owner, column in _REVISIONS:
-        named = owner._base_manager.filter(real_estate_property=other, **{f"{column}__gt": 0})
-        named.update(**{column: F(column) + row.revision})
+    for owner in (Change, BatchEdit):  # they name an edit by its revision; 0 names none
+        named = owner._base_manager.filter(real_estate_property=other, revision__gt=0)
+        named.update(revision=F("revision") + row.revision)
     for model, name in _references():
         rows = model._base_manager.filter(**{name: other.pk})
         if field := {"BatchEdit": "batch", "Batch_properties": "batch"}.get(model.__name__):

@@ -1,6 +1,7 @@
 """Pure: merges what the platform holds into a row, and never copies it over the row (I4)."""
 
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from properties.domain.difference import rule_ends
 from properties.domain.editing import REFERENCE
 from properties.merge import Clash, Document, Leaves, Owner
 from properties.models import Property
+from properties.models.conflict import BOTH_CHANGED
 from properties.models.property import ProblemKind, with_problem, without_problems
 from properties.ownership import Ownership
 
@@ -81,6 +83,12 @@ def observe(
         fought: whether the platform has changed a leaf of ours back so often that a person is
             asked.
     """
+    told = plain(theirs.get("id"))  # A7
+    platform_id = told if 0 < len(told) <= references.LIMIT else row.platform_id
+    if row.platform_id not in (None, platform_id):
+        # Created again under our reference: what both sides agreed on was another property.
+        row = copy(row)
+        row.observed = {}
     shown = theirs if sent is None else _completed(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, shown) | _kept_beside(row.desired, shown, took)
     worded = {path: v for path, v in worded.items() if ownership(path) is not Owner.NEVER}
@@ -97,7 +105,7 @@ def observe(
         theirs=shown,
         inflight=pending,
         equal=equal,
-        owner=ownership.owner,
+        owner=ownership,
         vacant=is_vacant,
     )
     first = {
@@ -119,8 +127,6 @@ def observe(
     kept_here = {path for path in row.blocked - {""} if ownership(path) is Owner.NEVER}
     # If their side changed, or both agree now, the leaf no longer waits for a person.
     over = agreed | kept_here | adopted.keys() | {clash.path for clash in clashes}
-    told = plain(shown.get("id"))  # A7
-    platform_id = told if 0 < len(told) <= references.LIMIT else row.platform_id
     columns: dict[str, Any] = {
         "observed": shown,
         "platform_id": platform_id,
@@ -239,12 +245,11 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
 
 def _texts(asked: list[Clash], ownership: Ownership) -> dict[str, str]:
     """Return the message for each leaf about which a person is asked."""
-    both = sentence("Both sides changed it. Decide whose value stands")
     fought = sentence(
         "The platform changed it again after ours was put back several times in a day."
         " Decide whose value stands"
     )
-    texts = {c.path: fought if ownership(c.path) is Owner.OURS else both for c in asked}
+    texts = {c.path: fought if ownership(c.path) is Owner.OURS else BOTH_CHANGED for c in asked}
     erased = tuple(clash for clash in asked if holds_unknown(clash.path, clash.theirs))
     return texts | unsayable.texts(erased)
 

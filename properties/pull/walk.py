@@ -16,17 +16,18 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from crm_sync import row_locks
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
 from crm_sync.sentence import sentence
 from crm_sync.text import clean, plain
 from crm_sync.work.doorbell import doorbell
+from crm_sync.work.room import Room, wait_for_room
 from properties.catalog import equal
 from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk
 from properties.models.property import ProblemKind, taken_reference, with_problem
-from properties.pull.room import Room, wait_for_room
 
 FULL_READ = timedelta(hours=24)  # the greatest age of a full read
 LISTED = ("title", "propertyType", "address")  # the fields of a list item besides its keys
@@ -99,6 +100,8 @@ def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> Non
         if not unwritten.update(page=F("page") + 1):
             return
         mine = Property.objects.filter(workspace_id=walk.workspace_id)
+        named = Q(platform_id__in=by_id) | Q(object_reference_id__in=_references(items))
+        row_locks.lock(mine.filter(named | _unseen(walk) if is_last else named))
         known = {row.platform_id: row for row in mine.filter(platform_id__in=by_id)}
         added = _add(walk, [item for key, item in by_id.items() if key not in known], now=now)
         stale = [row.pk for key, row in known.items() if _must_read(row, by_id[str(key)], now)]
@@ -127,11 +130,15 @@ def _must_read(row: Property, item: Item, now: datetime) -> bool:
     )
 
 
+def _references(items: list[Item]) -> set[str]:
+    return {plain(item.get(REFERENCE)) for item in items} - {""}
+
+
 def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
     """Add rows for unknown properties; return the number of rows due for their first full read."""
-    references = {plain(item.get(REFERENCE)) for item in items} - {""}
     mine = Property.objects.filter(workspace_id=walk.workspace_id)
-    ours = {row.object_reference_id: row for row in mine.filter(object_reference_id__in=references)}
+    named = mine.filter(object_reference_id__in=_references(items))
+    ours = {row.object_reference_id: row for row in named}
     rows, adopting = [], []
     for item in items:
         reference = plain(item.get(REFERENCE)) or None
@@ -156,10 +163,13 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
     return len(rows) + asked
 
 
+def _unseen(walk: Walk) -> Q:
+    return Q(platform_id__isnull=False) & (~Q(listed_in=walk) | Q(listed_in=None))
+
+
 def _ask_for_missing(walk: Walk, *, now: datetime) -> int:
     """Make properties due that no page of a complete walk had. Only a 404 means they are gone."""
-    unseen = Property.objects.filter(workspace_id=walk.workspace_id, platform_id__isnull=False)
-    unseen = unseen.filter(~Q(listed_in=walk) | Q(listed_in=None))
+    unseen = Property.objects.filter(_unseen(walk), workspace_id=walk.workspace_id)
     count = unseen.count()
     unseen.filter(due_at=None).update(due_at=now)
     return count

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
+from crm_sync import row_locks
 from crm_sync.models import Workspace, due
 from properties.domain import owners
 from properties.domain.difference import planned
@@ -106,17 +107,19 @@ def choose(
     return batch
 
 
-def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> int:
-    """Make the rows due, once; return their number, or 0 if the batch was started before.
+def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> bool:
+    """Make the rows due, once; return False if the batch was started before.
 
     `actor` is stored: the person who confirms need not be the person who chose the rows.
     """
     with transaction.atomic():
         waiting = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
         if not waiting.update(confirmed_at=now, confirmed_by=actor):
-            return 0
+            return False
         mine = Property.objects.filter(pk__in=batch.properties.values("pk"))
-        return read_now(mine, now=now) if batch.kind == Batch.Kind.READ else due_now(mine, now=now)
+        make_due = read_now if batch.kind == Batch.Kind.READ else due_now
+        make_due(mine, now=now)
+    return True
 
 
 def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
@@ -128,6 +131,7 @@ def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
     there = rows.exclude(GONE)
     free = there.filter(verify_at=None, inflight={}, lease_token=None, platform_id__isnull=False)
     with transaction.atomic():  # a row that is marked but not due would not be claimed
+        row_locks.lock(there)
         blind = free.filter(workspace__read_before_write=False)
         blind.update(verify_at=now - timedelta(seconds=1), due_at=now)
         return due_now(there, now=now)

@@ -4,19 +4,20 @@ Takes and returns values: no database, no clock, no call. `push` makes the calls
 writes the columns of a plan.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
 
 from crm_sync.platform.errors import OnHold, RejectedError, SyncError, TransientError, problem_of
+from crm_sync.platform.responses import LAG
 from crm_sync.sentence import sentence
 from crm_sync.work import leases
 from properties import merge
-from properties.catalog import READ_ONLY
+from properties.catalog import READ_ONLY, equal
 from properties.domain.difference import (
     cannot_say,
     leaves_in_text,
@@ -24,6 +25,7 @@ from properties.domain.difference import (
     refused_leaf,
     smallest_patch,
 )
+from properties.domain.editing import REFERENCE
 from properties.merge import Document, Leaves, Patch
 from properties.models import Property
 from properties.models.property import ProblemKind, WaitReason, with_problem
@@ -38,6 +40,7 @@ MARGIN = 1.25 * DEADLINE  # time of the lease that a call that changes something
 PARENT_WAIT = timedelta(seconds=5)
 READ_WAIT = timedelta(seconds=5)  # after which it comes behind the reads that are due now
 MATCH_WAIT = timedelta(hours=1)  # a person who decides makes the row due at once
+WHOLE = ""  # in the place of a leaf: the property as a whole
 IN_SYNC = sentence("in sync")
 
 Columns = dict[str, Any]
@@ -205,6 +208,8 @@ def reconcile(
     elif document is not None:
         seen = observe(row, document, ownership, now=now, inflight=earlier.inflight, fought=fought)
     columns = dict(seen.columns) if seen else {}
+    if arrived := _arrived(row, earlier, columns.get("observed")):
+        columns["replaced"] = _replaced(row, arrived, now=now)
     merged = with_columns(row, columns)
     patch = smallest_patch(merged, ownership, inflight=earlier.pending)
     if not patch.parts:
@@ -237,23 +242,90 @@ def settle(
         a plan with the ending `SETTLED`. A value that reads back different waits for a person,
         and is not sent again and again.
     """
-    about = sent.parts if is_answer else None
-    took = sent.parts
+    verify_at = max(now + LAG, earlier.verify_at or now)
+    if not is_answer and lag_until(row, document, inflight=row.inflight, now=now):
+        later = lags(EarlierCalls(row.inflight), verify_at).columns | {"verify_at": verify_at}
+        return Plan(later | sent.columns, ending=PushOutcome.SETTLED)
     seen = observe(
         row,
         document,
         ownership,
         now=now,
         inflight=row.inflight,
-        sent=about,
-        took=took,
+        sent=sent.parts if is_answer else None,
+        took=sent.parts,
         fought=fought,
     )
     columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
+    if not is_answer and not _is_there(merged, sent):  # a copy that lags behind may not show it
+        earlier = EarlierCalls(row.inflight, row.inflight, verify_at)
     columns |= _settled(merged, ownership, earlier, now=now, differs=differs) | sent.columns
+    columns["replaced"] = _replaced(row, sent.parts if row.platform_id else [WHOLE], now=now)
     return Plan(columns, ending=PushOutcome.SETTLED, seen=seen)
+
+
+def _is_there(row: Property, sent: Sent) -> bool:
+    there = merge.leaves(row.observed)
+    return all(equal(path, there.get(path), value) for path, value in sent.parts.items())
+
+
+def _arrived(row: Property, earlier: EarlierCalls, shown: Document | None) -> list[str]:
+    """Return the leaves that a call of ours may have changed whose answer we did not see."""
+    if shown is None or not (earlier.inflight or row.platform_id is None):
+        return []
+    there, held = merge.leaves(shown), merge.leaves(row.observed)
+    found = [path for path in earlier.inflight if not equal(path, there.get(path), held.get(path))]
+    return found if row.platform_id else [WHOLE]
+
+
+def _replaced(row: Property, paths: Iterable[str], *, now: datetime) -> list[Any]:
+    """Return the values that a read of a copy that lags behind may show in the next seconds.
+
+    Calls may follow each other faster than a copy, so those of the calls before are kept as long.
+    """
+    held = merge.leaves(row.observed)
+    was = {path: held.get(path) for path in paths}
+    return [*_recent(row, now), [(now + LAG).timestamp(), was]]
+
+
+def _recent(row: Property, now: datetime) -> list[Any]:
+    return [one for one in row.replaced if one[0] > now.timestamp()]
+
+
+def lag_until(
+    row: Property, document: Document | None, *, inflight: Values, now: datetime
+) -> datetime | None:
+    """Return until when a read is not believed, because it may be of a copy that lags behind (I4).
+
+    It shows a value that a call of ours has just replaced. After this time that value counts as
+    an edit of the platform.
+
+    Args:
+        document: None if the read found no property.
+        inflight: the values that our earlier calls may have set (I2). A read of them counts.
+    """
+    recent = _recent(row, now)
+    if not recent:
+        return None
+    shown, known = merge.leaves(document or {}), merge.leaves(row.observed)
+
+    def is_back(path: str, value: Any) -> bool:
+        there, ours = shown.get(path), [known.get(path), *inflight.get(path, [])]
+        return equal(path, there, value) and not any(equal(path, there, one) for one in ours)
+
+    if document is None:
+        late = [until for until, was in recent if WHOLE in was]
+    else:
+        late = [until for until, was in recent if any(is_back(*leaf) for leaf in was.items())]
+    return datetime.fromtimestamp(max(late), UTC) if late else None
+
+
+def lags(earlier: EarlierCalls, until: datetime) -> Plan:
+    """Return a plan that merges nothing of a read that lags behind, and reads again later."""
+    columns = {"due_at": until, "wait_reason": WaitReason.LAG.value, "inflight": earlier.inflight}
+    return Plan(columns, ending=PushOutcome.WAITING)
 
 
 def _settled(
@@ -306,12 +378,12 @@ def refused(
     """Store the platform's message at the refused field, and send the other fields (§7)."""
     named = _named(row, error, call)
     # Without a field that the call had, the next one would be the same (I10).
-    is_less = call is not CallState.UNSENT and bool(
-        (named.keys() & row.inflight.keys()) - row.blocked
-    )
+    less = (named.keys() & row.inflight.keys()) - row.left_out
+    is_nameless = row.platform_id is None and REFERENCE in named
+    is_less = call is not CallState.UNSENT and bool(less) and not is_nameless
     told = named if is_less else {**named, "": problem_of(error)}
     problem = with_problem(row.problem, ProblemKind.REFUSED, told)
-    rest = smallest_patch(row, ownership, blocked=row.blocked | named.keys())
+    rest = smallest_patch(row, ownership, blocked=row.left_out | named.keys())
     columns = {
         **_due(earlier, now if is_less and rest.parts else None),
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
@@ -392,12 +464,16 @@ def unclear_until(row: Property, *, now: datetime) -> datetime | None:
 
 
 def gone(row: Property) -> Plan:
-    """Keep our values of a property that the platform no longer has; mark it as gone."""
+    """Keep our values of a property that the platform no longer has; mark it as gone.
+
+    What the platform refused or changed there is sent again if an edit creates the property.
+    """
     text = sentence("the platform has no such property any more; an edit creates it again")
+    asked = {kind: at for kind, at in row.problem.items() if kind == ProblemKind.CONFLICT}
     columns = {
         **_due(EarlierCalls(), None),
         **{"observed": {}, "platform_id": None, "inflight": {}},
-        "problem": with_problem(row.problem, ProblemKind.GONE, {"": text}),
+        "problem": with_problem(asked, ProblemKind.GONE, {"": text}),
     }
     return Plan(columns, ending=PushOutcome.GONE)
 

@@ -36,7 +36,6 @@ from properties.pull.reading import ReadResult, goes_by_id, kept, read
 from properties.push import plan
 from properties.push.after_restore import is_unread
 from properties.push.holder import Holder
-from properties.push.parents import waits_for_parent
 from properties.push.plan import (
     DEADLINE,
     MARGIN,
@@ -50,6 +49,7 @@ from properties.push.plan import (
     Sent,
 )
 
+DEEPEST = 20  # parents above one another
 KNOWN_FOR = timedelta(seconds=0.1)  # after that, another worker may have paused the workspace
 
 
@@ -70,7 +70,7 @@ def push(
     earlier = plan.earlier_calls(found, abandoned=claim.abandoned, now=now)
     if claim.abandoned:  # stored first, whatever the outcome of this push
         holder.write(verify_at=earlier.verify_at)
-    if waits_for_parent(claim.row):
+    if _waits_for_parent(claim.row):
         return holder.end(plan.waits(now + PARENT_WAIT, WaitReason.PARENT))
     one = _Push(holder, workspace, earlier, clock)
     try:
@@ -83,6 +83,31 @@ def push(
     except (TransientError, AuthError, NotFoundError) as error:
         # NotFoundError: the property was there when we read it. The next read decides.
         return one.delayed(error)
+
+
+def _waits_for_parent(row: Property) -> bool:
+    """Return whether a parent must be created first; a circle of parents does not wait.
+
+    The platform knows a parent only after its creation. More than `DEEPEST` count as a circle.
+    """
+    if row.platform_id is not None:
+        return False
+    seen = {row.object_reference_id}
+    parent = row.desired.get("parentRealtyReferenceId")
+    waits = False
+    while parent and parent not in seen:
+        if len(seen) > DEEPEST:
+            return False
+        seen.add(parent)
+        found = (
+            Property.objects.filter(workspace=row.workspace_id, object_reference_id=parent)
+            .values("platform_id", "due_at", "desired")
+            .first()
+        )
+        if found is None or found["platform_id"] is not None or found["due_at"] is None:
+            break
+        waits, parent = True, found["desired"].get("parentRealtyReferenceId")
+    return waits and parent != row.object_reference_id
 
 
 @dataclass
@@ -108,6 +133,9 @@ class _Push:
         """Push the row to its end; raise the errors of a call."""
         if self._must_read():
             found = read(client, self.row)
+            inflight, now = self.earlier.inflight, self.clock()
+            if until := plan.lag_until(self.row, found.document, inflight=inflight, now=now):
+                return self.holder.end(plan.lags(self.earlier, until))
             if found.document is None:
                 is_gone = self.row.platform_id is not None
                 return self.holder.end(plan.gone(self.row)) if is_gone else self._create(client)

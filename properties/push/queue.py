@@ -1,25 +1,24 @@
 """The queue of properties: workers push the due properties, several at a time."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync import row_locks
 from crm_sync.work.doorbell import doorbell
-from crm_sync.work.leases import Claim
-from crm_sync.work.queues import RowQueue, Turn
+from crm_sync.work.queues import RowQueue
 from properties.domain.editing import QUEUE
 from properties.models import Property
 from properties.models.match_columns import COLUMNS
 from properties.models.property import WaitReason
-from properties.push.plan import PushOutcome, foreseen
+from properties.push.plan import foreseen
 from properties.push.push import push
 
 NEEDED = (
     *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
     *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
-    *("none_there", *COLUMNS.values()),
+    *("replaced", "none_there", *COLUMNS.values()),
     *("fed_by", "told", "due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
 )
 
@@ -27,19 +26,16 @@ NEEDED = (
 def wake(workspace_id: int, now: datetime) -> None:
     """Make the properties due that a hold put off, or that a worker may put off now (I34)."""
     mine = Property.objects.filter(workspace=workspace_id, due_at__isnull=False)
-    mine.filter(Q(wait_reason=WaitReason.HELD) | Q(lease_token__isnull=False)).update(due_at=now)
+    held = mine.filter(Q(wait_reason=WaitReason.HELD) | Q(lease_token__isnull=False))
+    row_locks.update(held, due_at=now)
     doorbell.ring(QUEUE, workspace_id)
-
-
-def _push(claims: Sequence[Claim[Property]], turn: Turn) -> list[PushOutcome]:
-    return [push(claim, turn.workspace) for claim in claims]
 
 
 PROPERTIES = RowQueue(
     name=QUEUE,
     title=_("properties"),
     rows=lambda now: Property.objects.all(),
-    work=_push,
+    work=lambda claims, turn: [push(claim, turn.workspace) for claim in claims],
     failure=lambda text: {"last_answer": text, "wait_reason": WaitReason.FAILURE.value},
     record=foreseen,
     columns=NEEDED,

@@ -16,7 +16,6 @@ from django.utils import timezone
 from crm_sync import permits
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
 from crm_sync.sentence import Sentence, counted_sentence, sentence
-from crm_sync.text import clean
 from crm_sync.work.leases import LeaseLost
 from properties.imports import upload
 from properties.models import Import
@@ -123,13 +122,6 @@ class InTurnLook(SourceLook):
     # --- its result ---
     def _import(self, name: str, arrived: Arrived) -> LookOutcome:
         row, now = self.row, timezone.now()
-        new = Import(
-            workspace_id=row.workspace_id,
-            sender=row.sender,
-            source=row,
-            name=clean(name)[0][:255],
-            force=row.insists,
-        )
         with transaction.atomic():
             # This and the import are one transaction: a worker that dies leaves both or neither.
             file = self.known.write(
@@ -140,8 +132,7 @@ class InTurnLook(SourceLook):
                 problem="",
                 imported=None,
             )
-            upload.keep(new, arrived.path, is_released=self.is_known(), now=now)
-            try:
+            with self.importing(name, arrived, now) as new:
                 DeliveredFile.objects.filter(pk=file.pk).update(imported=new)
                 self.columns["files_waiting"] -= 1
                 stands = {"changed_at": now, "away_since": None, "attempts": 0, "problem": ""}
@@ -149,9 +140,6 @@ class InTurnLook(SourceLook):
                 columns = came(arrived) | {"imported": new, "name": new.name}
                 columns["text"] = self._late(name)
                 self.end(FetchOutcome.IMPORT, columns, stands | self.columns)
-            except BaseException:
-                new.path.unlink()
-                raise
         return LookOutcome.NEW
 
     def _at_the_latest(self, now: datetime) -> datetime:

@@ -5,7 +5,8 @@ runs. Every write requires that the lease is still ours.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -22,8 +23,8 @@ from crm_sync.secrets import SecretUnreadable
 from crm_sync.sentence import sentence
 from crm_sync.text import clean
 from crm_sync.work import queues
-from crm_sync.work.leases import Claim
-from properties.imports import feed_digest
+from crm_sync.work.leases import Claim, LeaseLost
+from properties.imports import feed_digest, upload
 from properties.models import Fetch, Import, Source
 from properties.models.source import FetchOutcome
 from properties.sources import source_times
@@ -35,6 +36,9 @@ from properties.sources.source_times import next_fetch
 SOONEST = timedelta(minutes=1)  # the shortest wait before a failed fetch is tried again
 KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
 BESIDE = 100  # names of files beside a feed that are stored
+# What a person may change while a fetch runs, whose result is then about something else: `set_at`
+# stands for address, sender and delivery.
+CHOSEN = ("set_at", "insists")
 LOOKS = 100  # stored fetches of a source that found nothing new, and as many others
 
 
@@ -49,6 +53,11 @@ class LookOutcome(StrEnum):
     FAILED = "did not come"
     REFUSED = "refused"
     OFF = "off"
+    CHANGED = "changed meanwhile"
+
+
+class SourceChanged(Exception):
+    """A person has chosen something else since the claim: nothing was written, fetch again."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,15 @@ class SourceLook:
             self.claim.finish(due_at=None)
             return LookOutcome.OFF
         try:
+            return self._fetched_or_failed()
+        except SourceChanged:
+            self.claim.finish(due_at=timezone.now())
+            return LookOutcome.CHANGED
+        finally:
+            self.files.clear()
+
+    def _fetched_or_failed(self) -> LookOutcome:
+        try:
             return self.fetched()
         except (RejectedError, SecretUnreadable) as error:
             return self.refused(error)
@@ -93,8 +111,6 @@ class SourceLook:
             return self.failed(error, FetchOutcome.WAITS, LookOutcome.WAITS)
         except TransientError as error:
             return self.failed(error)
-        finally:
-            self.files.clear()
 
     def fetched(self) -> LookOutcome:
         """Fetch what is new, and write the result."""
@@ -106,8 +122,13 @@ class SourceLook:
         Raises:
             RejectedError: a source cannot have this address.
             SecretUnreadable: the secret cannot be decrypted.
+            LeaseLost, SourceChanged: another worker has it now, or a person has changed it.
         """
-        row = self.row
+        row = self.claim.fenced.first()  # with its secret, which no other address may get (S13)
+        if row is None:
+            raise LeaseLost
+        if row.set_at != self.row.set_at:
+            raise SourceChanged
         try:
             address = parsed(row.address)
         except ValueError as error:
@@ -176,6 +197,9 @@ class SourceLook:
         Args:
             fetch: columns of the row of the history.
             columns: columns of the source, with `attempts`.
+
+        Raises:
+            SourceChanged: a person has changed it since the claim.
         """
         now, row = timezone.now(), self.row
         ends = {"goes_on": False} if row.goes_on else {}
@@ -194,7 +218,27 @@ class SourceLook:
                 columns["away_since"] = now
                 text = source_times.away_text(row, now)
                 add_look(row, Fetch.Outcome.AWAY, is_alarm=True, now=now, text=text)
-            self.claim.finish(**columns)
+            same = {name: getattr(row, name) for name in CHOSEN}
+            if not self.claim.finish_if(columns, **same):
+                raise SourceChanged
+
+    @contextmanager
+    def importing(self, name: str, arrived: Arrived, now: datetime) -> Iterator[Import]:
+        """Queue the import of a fetched file; remove the file if the block fails."""
+        row = self.row
+        new = Import(
+            workspace_id=row.workspace_id,
+            sender=row.sender,
+            source=row,
+            name=clean(name)[0][:255],
+            force=row.insists,
+        )
+        upload.keep(new, arrived.path, is_released=self.is_known(), now=now)
+        try:
+            yield new
+        except BaseException:
+            new.path.unlink()
+            raise
 
     def next(self, now: datetime) -> datetime | None:
         """Return when the schedule fetches next; None if it is off."""

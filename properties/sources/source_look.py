@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync import permits
 from crm_sync.platform.work_kind import WorkKind
-from crm_sync.text import clean
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
@@ -92,25 +91,14 @@ class ReplacedLook(SourceLook):
 
     def _import(self, arrived: Arrived) -> LookOutcome:
         row, now = self.row, timezone.now()
-        new = Import(
-            workspace_id=row.workspace_id,
-            sender=row.sender,
-            source=row,
-            name=clean(arrived.unpacked.name)[0][:255],
-            force=row.insists,
-        )
         stands: dict[str, Any] = {"digest": arrived.digest, "read_as": self.read_as}
         stands |= {"changed_at": now, "away_since": None, "attempts": 0, "problem": ""}
         waiting = Import.objects.filter(source=row, state__in=[*Import.OPEN], released_at=None)
         with transaction.atomic():
             upload.cancel(waiting, now=now)
-            upload.keep(new, arrived.path, is_released=self.is_known(), now=now)
-            try:
+            with self.importing(arrived.unpacked.name, arrived, now) as new:
                 columns = came(arrived) | {"imported": new}
                 self.end(Fetch.Outcome.IMPORT, columns, stands | remembered(arrived.fetched))
-            except BaseException:
-                new.path.unlink()
-                raise
         return LookOutcome.NEW
 
 

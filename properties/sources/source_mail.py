@@ -1,12 +1,12 @@
-"""The mail about a source: the report of an import, or why nothing was fetched.
+"""The mails about a source: the report of an import, or why nothing was fetched.
 
-Each mail is in the language of those who get it: people of one language share a mail.
+Each address gets a mail of its own, in the language of its account, so that one that the mail
+server refuses keeps it from no other. Which have gone is known by their Message-ID: another state
+of an import is another mail.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from smtplib import SMTPException
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from crm_sync import permits
 from crm_sync.hooks import plugged
 from crm_sync.links import absolute
-from crm_sync.mail import message
+from crm_sync.mail import MAIL_ERRORS, is_of_one_mail, message
 from crm_sync.platform.errors import problem_of
 from crm_sync.sentence import Sentence, said
 from crm_sync.text import capitalized
 from crm_sync.translated import Text, number, said_of
-from crm_sync.work import queues
+from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
 from properties.imports.report import NAMES, OUTCOMES, Summary, count
@@ -54,11 +54,11 @@ class MailOutcome(StrEnum):
 
     SENT = "sent"
     NOBODY = "nobody"  # the source has no recipients any more
-    PUT_OFF = "put off"  # the mail could not be sent
+    PUT_OFF = "put off"  # a mail could not be sent
 
 
 def work(claims: Sequence[Claim[Fetch]], turn: Turn) -> list[MailOutcome]:
-    """Send the mail of each fetch that is due; the `work` of the queue.
+    """Send the mails of each fetch that is due; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -86,28 +86,39 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
     if not to:
         claim.finish(due_at=None)
         return MailOutcome.NOBODY
-    try:
-        for language, some in _by_language(to).items():
-            with translation.override(language):
-                mail = written(row, some)
+    sent: list[str] = list(row.mails_sent)
+    problem: Exception | None = None
+    for address, language in _languages(to).items():
+        with translation.override(language):
+            mail = written(row, [address])
+        name = mail.extra_headers["Message-ID"]
+        if name in sent:
+            continue
+        try:
             with permits.away():
                 mail.send()
-    except (OSError, SMTPException) as error:
-        queues.put_off(claim, problem=problem_of(error))
+        except MAIL_ERRORS as error:
+            problem = error
+            if not is_of_one_mail(error):
+                break
+        else:
+            sent.append(name)
+            if not claim.write({"mails_sent": sent}):
+                raise leases.LeaseLost
+    if problem is not None:
+        queues.put_off(claim, problem=problem_of(problem))
         return MailOutcome.PUT_OFF
-    claim.finish(due_at=None, told_at=timezone.now(), attempts=0, problem="")
+    done = {"told_at": timezone.now(), "attempts": 0, "problem": "", "mails_sent": []}
+    claim.finish(due_at=None, **done)
     return MailOutcome.SENT
 
 
-def _by_language(addresses: Sequence[str]) -> Mapping[str, list[str]]:
-    """Return the addresses by the language of their accounts; that of the program for others."""
+def _languages(addresses: Sequence[str]) -> Mapping[str, str]:
+    """Return the language of each address: that of its account, else that of the program."""
     known: dict[str, str] = {}
     for languages in plugged().mail_languages:
         known |= languages(addresses)
-    found: dict[str, list[str]] = defaultdict(list)
-    for one in addresses:
-        found[known.get(one.lower(), settings.LANGUAGE_CODE)].append(one)
-    return found
+    return {one: known.get(one.lower(), settings.LANGUAGE_CODE) for one in addresses}
 
 
 def written(row: Fetch, to: Sequence[str]) -> EmailMessage:

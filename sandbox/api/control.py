@@ -1,7 +1,5 @@
 """The sandbox's own paths under `/_sandbox/` (A53): actions of people on the platform."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Materials on both paths, marketing materials (§4.5), and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from sandbox.interface import catalogue

@@ -1,7 +1,5 @@
 """The type of an operation, and the OpenAPI description of all operations."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping

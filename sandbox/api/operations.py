@@ -5,8 +5,6 @@ statuses of refusals. Some refusals follow and are not listed: 401 where a token
 a query, 400 and 413 for a body, 404 for an id in the path, 403 on the control paths.
 """
 
-from __future__ import annotations
-
 import re
 
 from sandbox.api import control, materials, orders, properties, webhooks

@@ -1,7 +1,5 @@
 """From a session to an order (§4.3), its details (§4.5), reschedule and cancel (§4.4)."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 from typing import Any

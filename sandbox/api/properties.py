@@ -1,7 +1,5 @@
 """Properties and users (§4.6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from itertools import islice
 
@@ -19,7 +17,7 @@ def create(platform: Platform, request: Request) -> Answer:
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()
     document = {"id": key, **document}
-    platform.workspace.properties[key] = document
+    platform.workspace.properties.put(key, document, now=platform.now())
     platform.version += 1
     return Answer(201, document)
 
@@ -30,7 +28,7 @@ def update(platform: Platform, request: Request) -> Answer:
     document = platform.merged(stored, request.body)
     if document.get("objectReferenceId") != stored.get("objectReferenceId"):
         _check_reference(platform, document, own_id=stored["id"])
-    platform.workspace.properties[stored["id"]] = document
+    platform.workspace.properties.put(stored["id"], document, now=platform.now())
     platform.version += 1
     return Answer(200, document)
 

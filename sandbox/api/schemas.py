@@ -3,8 +3,6 @@
 The schema of a property is made from the field table. Enums are from the sandbox's tables.
 """
 
-from __future__ import annotations
-
 from sandbox.faults import rules
 from sandbox.interface import catalogue, event_fields, lifecycle, switches
 from sandbox.interface.property_fields import PROPERTY, Field

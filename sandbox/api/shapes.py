@@ -1,7 +1,5 @@
 """The form of answers where the interface allows several (see `sandbox.interface.switches`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Webhook management (§4.1) and its deprecated paths (§4.2)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from sandbox.state import callbacks

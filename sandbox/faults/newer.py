@@ -1,7 +1,5 @@
 """Pure: fields, values and events of a newer platform, which the interface does not list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any

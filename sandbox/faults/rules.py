@@ -6,8 +6,6 @@ The first rule that matches, and whose chance is drawn, applies to a request or 
 docs/sandbox.md describes each fault.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -23,12 +21,13 @@ REFUSALS = {
     "EXPIRED_TOKEN": (401, "the token has expired"),
 }
 ANSWERS = frozenset(
-    {*REFUSALS, "SLOW", "LATE", "CUT_OFF", "TIME_OUT_AFTER"}
+    {*REFUSALS, "SLOW", "LATE", "CUT_OFF", "TIME_OUT_AFTER", "LAGGING"}
     | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
 )
 OF_FILES = frozenset({"SHORTENED", "LED_INSIDE", "ENDLESS"})
 INSIDE = "https://169.254.169.254/latest/meta-data/"  # here clouds serve the secrets of a machine
 FILES = "/files/"  # only rules whose path begins with it apply to files
+PROPERTIES = "/v1/real-estate-properties"  # their reads may lag behind
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
     | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
@@ -95,6 +94,8 @@ class Faults:
             if rule.fault not in known or rule.method not in ("*", method):
                 continue
             if rule.path.startswith(FILES) != of_file:
+                continue
+            if rule.fault == "LAGGING" and not (method == "GET" and path.startswith(PROPERTIES)):
                 continue
             if fnmatchcase(path, rule.path) and self._comes_up(rule):
                 return rule

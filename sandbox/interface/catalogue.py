@@ -1,7 +1,5 @@
 """The products and photographers of the seeded workspace. The list is our own (§1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ Absent optional fields are left out. Only `scheduledAt` of APPOINTMENT_DATE_UPDA
 (§2).
 """
 
-from __future__ import annotations
-
 from sandbox.wire import Document
 
 PLATFORMS = ("REAL_ESTATE_BROCHURE", "INSTAGRAM", "LINKEDIN")

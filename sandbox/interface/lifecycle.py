@@ -1,7 +1,5 @@
 """Pure: the lifecycles of orders and assignments (§3) as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 DOCUMENT = "DOCUMENT"

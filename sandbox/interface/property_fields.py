@@ -14,8 +14,6 @@ line above. Kinds:
     read-only   returned, cannot be set (§4.6 rule 5)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 TABLE = """
@@ -219,7 +217,7 @@ class Field:
     kind: str
     values: frozenset[str] = frozenset()
     limit: int | None = None
-    members: dict[str, Field] = field(default_factory=dict)
+    members: dict[str, "Field"] = field(default_factory=dict)
 
 
 def parse(table: str) -> dict[str, Field]:

@@ -3,8 +3,6 @@
 A row contains name, rule, positions (the first is the default), and what the switch decides.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The buttons are forms, so the page works without a script. The script only refre
 may show anything that was sent to the sandbox, so every value goes through `escape`.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence

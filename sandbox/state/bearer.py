@@ -1,7 +1,5 @@
 """Bearer tokens: one fixed token, or tokens issued for client credentials (A6)."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

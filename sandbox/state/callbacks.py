@@ -3,8 +3,6 @@
 There is one attempt for each event. Nothing is repeated (§6.1 rule 4).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -4,8 +4,6 @@ The address decides which file of `samples/` is returned, so no file is stored. 
 as relative and answered as absolute. The id in them is a secret, as in a signed link.
 """
 
-from __future__ import annotations
-
 import uuid
 import zlib
 from pathlib import Path

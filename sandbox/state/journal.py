@@ -9,8 +9,6 @@
 The calls of people on the platform (`/_sandbox/…`) are included.
 """
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

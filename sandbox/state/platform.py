@@ -4,8 +4,6 @@ One lock guards the state. Callbacks are sent without the lock, so the receiver 
 platform.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -294,7 +292,8 @@ class Platform:
         """
         with self.lock:
             document = self.merged(self.property_(property_id), changes, by_platform=True)
-            self.workspace.properties[property_id] = document | {"id": property_id}
+            document["id"] = property_id
+            self.workspace.properties.put(property_id, document, now=self.now())
             if "objectReferenceId" in changes:
                 self.workspace.properties.index_again()
             self.version += 1

@@ -4,8 +4,6 @@ A stored document is never changed in place, so it can be read without a lock. N
 are interned, which halves the memory for many documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime

@@ -3,8 +3,6 @@
 The file is replaced as a whole, so it always contains one complete state.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -3,8 +3,6 @@
 All events of one `Change` have the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 

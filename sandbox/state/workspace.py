@@ -4,20 +4,21 @@ Documents have the platform's wire names. Property documents are replaced and ne
 (see `merge`). All other documents may be used only under the lock of the `Platform`.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import secrets
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sandbox.wire import Document
 
 SCAN_AT_MOST = 1_000
+REPLACED_KEPT = 1_000  # documents
 SEED = Path(__file__).parents[1] / "samples" / "workspace.json"
 
 
@@ -31,6 +32,7 @@ class Properties(dict[str, Document]):
     def __init__(self, documents: Iterable[tuple[str, Document]] = ()) -> None:
         super().__init__()
         self._ids: dict[str, str] = {}
+        self._replaced = deque[tuple[datetime, str, Document | None]](maxlen=REPLACED_KEPT)
         for key, document in documents:
             self[key] = document
 
@@ -45,6 +47,31 @@ class Properties(dict[str, Document]):
         if reference := document.get("objectReferenceId"):
             # If two properties have the same reference, it names the first one (A44).
             self._ids.setdefault(reference, key)
+
+    def put(self, key: str, document: Document, *, now: datetime) -> None:
+        """Store a document, and keep for a while what it replaces; see `as_at`."""
+        self._replaced.append((now, key, self.get(key)))
+        self[key] = document
+
+    @contextmanager
+    def as_at(self, moment: datetime) -> Iterator[None]:
+        """Hold the documents of an earlier moment, as a copy that lags behind does. For reads."""
+        later: dict[str, Document] = {}
+        for replaced_at, key, document in reversed(self._replaced):
+            if replaced_at <= moment:
+                break
+            if key not in self:  # deleted since
+                continue
+            later.setdefault(key, self[key])
+            if document is None:
+                del self[key]
+            else:
+                self[key] = document
+        try:
+            yield
+        finally:
+            for key, document in reversed(later.items()):  # in the order in which they were made
+                self[key] = document
 
     def by_reference(self, reference: str) -> Document | None:
         """Return the property that this reference names, or None."""
@@ -83,7 +110,7 @@ class Workspace:
     last_id: int = 1000
 
     @classmethod
-    def seeded(cls) -> Workspace:
+    def seeded(cls) -> "Workspace":
         """Return a workspace with three users and two properties."""
         workspace, seed = cls(), json.loads(SEED.read_bytes())
         workspace.users.update((one["id"], one) for one in seed["users"])
@@ -106,7 +133,7 @@ class Workspace:
         }
 
     @classmethod
-    def from_json(cls, value: Any) -> Workspace:
+    def from_json(cls, value: Any) -> "Workspace":
         """Return the workspace of a `to_json`. Raises ValueError for any other value."""
         if isinstance(value, dict):
             value = {"delayed": []} | value  # older files do not have it

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -29,6 +30,12 @@ def browser() -> Iterator[Browser]:
         yield started
         started.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+def picture(page, name: str) -> None:
+    """Keep a picture for who wants to look at it."""
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 class Visit:

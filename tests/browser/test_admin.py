@@ -125,7 +125,7 @@ def test_a_callback_that_was_not_understood_can_be_applied_again(visit, stock):
     page.get_by_role("link", name="Not understood").first.click()
     page.check("[name=_selected_action]")
     page.get_by_role("button", name="Apply again").click()
-    page.wait_for_selector("text=A worker applies them again now: 1.")
+    page.wait_for_selector("text=A worker applies 1 event again now.")
     assert ReceivedEvent.objects.get(kind="").state == ReceivedEvent.State.RECEIVED
     assert window.errors == []
 

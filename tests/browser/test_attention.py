@@ -52,13 +52,13 @@ def test_an_agent_decides_member_by_member_and_sees_the_result_first(
     page.wait_for_selector("text=Taken over here and sent to the platform")
     assert Conflict.objects.filter(decision="").count() == 3
     page.click("text=Decide what is chosen")
-    page.wait_for_selector("text=Still open: 2.")
+    page.wait_for_selector("text=2 conflicts are still open.")
     drain_all()
     assert remote(box, "MH-1001")["prices"]["rent"] == rent | {"gross": 2400, "extra": 99}
     page.get_by_role("button", name="Choose theirs for all 2").click()
     page.wait_for_selector("text=Nothing stays open.")
     page.click("text=Decide what is chosen")
-    page.wait_for_selector("text=Decided: 2.")
+    page.wait_for_selector("text=2 conflicts are decided.")
     assert not Conflict.objects.filter(decision="").exists()
     assert (window.foreign, window.errors) == ([], [])
 
@@ -80,7 +80,7 @@ def test_an_agent_replays_a_failed_event_and_sees_what_it_would_do_before(
     page.wait_for_selector("text=This is a preview: nothing has changed yet.")
     assert ReceivedEvent.objects.get(pk=failed.pk).state == "FAILED"
     page.get_by_role("button", name="Replay 1").click()
-    page.wait_for_selector("text=A worker plays them now: 1.")
+    page.wait_for_selector("text=A worker replays 1 event now.")
     drain_all()
     page.goto(reverse("admin:crm_sync_receivedevent_change", args=[failed.pk]))
     page.wait_for_selector("text=Applied")

@@ -41,6 +41,8 @@ OPENS = "A worker opens a session for each and finds in it what you chose. Then 
 PLACE_ALL = (
     "Workers place them one after the other. This page follows by itself, and may be closed."
 )
+REPLAYED = ("A worker replays %(count)s event now.", "A worker replays %(count)s events now.")
+STILL_OPEN = ("%(count)s conflict is still open.", "%(count)s conflicts are still open.")
 PLACE = ("Place %(count)s order for %(cost)s", "Place %(count)s orders for %(cost)s")
 ORDERED_FOR = (
     "What you choose here is ordered for %(count)s property. The review shows it with its own"
@@ -124,6 +126,9 @@ class Hand:
 
     def sees(self, text: str, **values: object) -> None:
         self.page.get_by_text(self.words(text, **values)).first.wait_for()
+
+    def sees_counted(self, texts: tuple[str, str], count: int) -> None:
+        self.page.get_by_text(self.counted(texts, count)).first.wait_for()
 
 
 @pytest.fixture
@@ -308,7 +313,7 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
         row.locator("input[type=checkbox]").click()
         hand.press_button("Replay…")
         hand.press_button("Replay %(playable)s", playable=1)
-        hand.sees("A worker plays them now: %(count)s.", count=1)
+        hand.sees_counted(REPLAYED, 1)
     with hand.task(clicks=4):  # rotate the secret
         before = box.workspace.webhook["authSecret"]
         hand.go("Workspaces")
@@ -327,7 +332,7 @@ def test_a_conflict_is_decided(hand, box, drain_all):
         page.click(f"#result_list tbody tr:has-text('{title}') a >> nth=0")
         page.get_by_role("radiogroup", name=title, exact=True).get_by_text("Theirs").last.click()
         hand.press_button("Decide what is chosen")
-        hand.sees("Still open: %(count)s.", count=2)
+        hand.sees_counted(STILL_OPEN, 2)
     row.refresh_from_db()
     assert row.desired["title"] == "Theirs"
 

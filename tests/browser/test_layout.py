@@ -4,17 +4,28 @@ from datetime import timedelta
 from time import sleep
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
-from django.utils.timezone import now
+from django.utils.timezone import localdate, now
 from playwright.sync_api import Page, Route
 
 from crm_sync.models import Gap, Subscription
-from orders.models import Assignment, Order
+from orders.models import Assignment, Order, PersonSettings
 from properties.models import Conflict, Property, Sender, Source
-from tests.browser.test_admin import stock  # noqa: F401 - a fixture
+from tests.browser.test_admin import placing_pages, stock  # noqa: F401 - a fixture
 from tests.browser.test_gallery import delivered, folder  # noqa: F401 - fixtures
+from tests.browser.test_languages import HIDDEN, OVER
+from tests.properties.form_page import make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+CHANGES = "properties_property_changes"
+THUMB = 44  # px
+# In how many lines the text of each element is.
+LINES = """all => all.map((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return new Set([...range.getClientRects()].map((line) => line.top)).size;
+})"""
 THREE_LINES = 80  # px of a cell, with its padding
 LONG = "House with a large garden and a view of the lake"
 
@@ -191,3 +202,109 @@ def test_a_long_title_and_the_actions_stand_beside_the_picture(visit, delivered)
     assert title["bottom"] - title["top"] < THREE_LINES
     for button in boxes(page, ".ps-head .ps-buttons > *"):
         assert (button["left"] > title["right"], button["top"] < picture["bottom"]) == (True, True)
+
+
+def test_on_a_phone_a_month_shows_every_appointment_that_it_counts(visit, stock):  # noqa: F811
+    first = localdate().replace(day=1)
+    last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+    # The month that is shown ends in a week with days of the next one.
+    while last.weekday() == 6:
+        last = (last + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    there = last + timedelta(days=1)
+    Assignment.objects.update(scheduled_at=f"{there}T09:00:00Z", status="SCHEDULED")
+    page = visit(width=390).log_in()
+    page.goto(f"{reverse('admin:orders_order_calendar')}?view=month&on={last}")
+    assert page.get_by_text("2 appointments").is_visible()
+    assert len(boxes(page, ".oc-entry")) == 2
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_long_word_makes_no_list_wider_than_the_window(visit, stock, width):  # noqa: F811
+    word = "Sehrlangestrassenname" * 3
+    for home in Property.objects.all():
+        home.desired |= {"title": word, "address": home.desired["address"] | {"street": word}}
+        home.save(update_fields=["desired"])
+    page = visit(width=width).log_in()
+    beyond = {}
+    for name in ("properties_property_changelist", "orders_order_changelist", CHANGES):
+        page.goto(reverse(f"admin:{name}"))
+        if found := page.evaluate(OVER) or (width == 1400 and page.evaluate(HIDDEN)):
+            beyond[name] = found
+    assert beyond == {}
+
+
+def test_on_a_phone_a_sum_keeps_its_line_and_an_error_its_column(visit, stock):  # noqa: F811
+    page = visit(width=390).log_in()
+    choose, *_, group, _start = placing_pages(User.objects.get())
+    PersonSettings.objects.create(person=User.objects.get(), language="de")
+    page.goto(group)
+    lines = page.locator(".op-sum strong").evaluate_all(LINES)
+    assert lines == [1, 1]
+    page.goto(choose)
+    page.fill("[name=quantity-11]", "1000")
+    page.get_by_role("button", name="Prüfen").evaluate(
+        "e => { e.form.noValidate = true; e.click() }"
+    )
+    page.locator(".op-error").wait_for()
+    assert page.evaluate(OVER) == []
+    page.fill("[name=quantity-11]", "0")
+    page.get_by_role("button", name="Prüfen").click()
+    page.locator(".op-form > .cs-danger").wait_for()
+    [error], [label, *_] = boxes(page, ".op-form > .cs-danger"), boxes(page, ".op-user label")
+    assert label["top"] - error["bottom"] >= 12
+
+
+def test_on_a_phone_a_long_street_does_not_lie_on_the_price(visit, stock):  # noqa: F811
+    home = Property.objects.get(object_reference_id="MH-1002")
+    home.desired["address"] |= {"street": "Sehrlangestrassenname" * 3}
+    home.save(update_fields=["desired"])
+    page = visit(width=390).log_in()
+    page.goto(f"{reverse('admin:properties_property_changelist')}?q=MH-1002")
+    [street] = boxes(page, ".field-place .cs-first")
+    [price] = boxes(page, ".field-price .cs-first")
+    assert not overlaps(street, price)
+    assert page.locator("#header-inner h1 > a").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_on_a_phone_the_actions_leave_the_chosen_rows_in_sight(visit, stock):  # noqa: F811
+    page = visit(width=390).log_in()
+    page.goto(reverse("admin:properties_property_changelist"))
+    page.check("#action-toggle")
+    [bar] = boxes(page, "#changelist-actions-wrapper")
+    assert bar["bottom"] - bar["top"] < 130
+    for n in range(30):
+        make(stock, f"M-{n}", title="Flat")
+    PersonSettings.objects.create(person=User.objects.get(), language="de")
+    page.reload()
+    page.check("#action-toggle")
+    page.get_by_role("link", name="Alle 36 Objekte auswählen").wait_for()
+    assert page.evaluate(OVER) == []
+    last = page.get_by_role("button", name="Auftrag für diese erteilen …")
+    last.scroll_into_view_if_needed()
+    last.click()
+    page.wait_for_url("**/choose/")
+
+
+def test_on_a_phone_everything_can_be_pressed_with_a_thumb(visit, stock):  # noqa: F811
+    page = visit(width=390).log_in()
+    home = Property.objects.get(object_reference_id="MH-1001")
+    form = reverse("admin:properties_property_change", args=[home.pk])
+    low = {}
+    for address in (
+        reverse("admin:index"),
+        reverse("admin:properties_property_changelist"),
+        f"{form}#data",
+        f"{form}#history",
+        reverse("admin:orders_order_changelist"),
+        reverse("admin:orders_order_calendar"),
+    ):
+        page.goto(address)
+        pressed = ".cs-button, .cs-quiet, .ps-button, .cs-tabs a, .cs-fold > summary, .ps-tabs a"
+        pressed += ", .ps-groups a, .ps-states label, .cs-find"
+        if found := [one for one in boxes(page, pressed) if one["bottom"] - one["top"] < THUMB]:
+            low[address] = found
+    assert low == {}
+    page.goto(reverse("admin:properties_property_changelist"))
+    [row, *_] = boxes(page, "#result_list .action-checkbox input")
+    page.mouse.click(row["left"] - 12, row["top"] - 12)
+    assert page.locator("#result_list .action-checkbox input:checked").count() == 1

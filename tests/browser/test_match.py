@@ -1,6 +1,5 @@
 """An office connects, imports, matches, picks, links and says go: nothing is there twice (I36)."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from properties.domain.editing import due_now
 from properties.imports import job
 from properties.models import Import, Property
 from properties.pull.walk import pull
+from tests.browser.conftest import picture
 from tests.browser.test_accessibility import violations
 from tests.conftest import PLATFORM, TOKEN
 from tests.properties.uploaded import PACE, claim
@@ -25,12 +25,6 @@ HEAD = (
     "objectReferenceId,title,address.street,address.streetNumber,address.postalCode,"
     "address.locality,numberOfRooms"
 )
-
-
-def picture(page, name: str) -> None:
-    """Keep a picture for who wants to look at it."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def there(box, key: str, number: int, title: str, **more) -> None:
@@ -107,8 +101,10 @@ def test_an_office_connects_imports_matches_and_says_go_and_the_platform_has_no_
     page.get_by_text("6 new records look like a property").wait_for()
     look("import")
     page.get_by_role("button", name="Import", exact=True).click()
-    page.wait_for_selector("text=A worker imports the file")
+    works = page.get_by_text("A worker imports the file")
+    works.wait_for()
     import_all()
+    works.wait_for(state="hidden")  # by itself the page goes to the result
     push_all(office)
     page.goto(f"/admin/crm_sync/workspace/{office.pk}/pause/")
     look("plan")

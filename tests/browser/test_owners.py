@@ -1,8 +1,6 @@
 """An operator decides who owns the prices, by mouse, and an agent sees it (docs/ownership.md)."""
 
-import os
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import time_machine
@@ -12,6 +10,7 @@ from properties.domain.editing import create
 from properties.domain.owner_change import set_owner
 from properties.merge import Owner
 from properties.models import Change, Property
+from tests.browser.conftest import picture
 from tests.browser.test_accessibility import violations
 from tests.browser.test_clicks import Hand
 from tests.crm_sync.admin_pages import make_workspace
@@ -19,12 +18,6 @@ from tests.properties.form_page import make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REASON = "The platform owns this, by a rule of workspace main. Change it on the platform."
-
-
-def picture(page, name: str) -> None:
-    """Keep a picture for who wants to look at it."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def test_who_owns_the_prices_is_decided_in_five_clicks_and_the_platform_s_price_is_adopted(

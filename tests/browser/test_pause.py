@@ -1,14 +1,13 @@
 """Pausing, resuming and the first plan, by mouse, as a person does it (I34)."""
 
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from crm_sync import connecting
 from crm_sync.connecting import Given
 from crm_sync.models import Hold, Workspace
+from tests.browser.conftest import picture
 from tests.browser.test_accessibility import violations
 from tests.crm_sync.admin_pages import make_workspace
 
@@ -22,12 +21,6 @@ def held() -> list[str]:
 
 def tab(workspace: Workspace) -> str:
     return f"/admin/crm_sync/workspace/{workspace.pk}/pause/"
-
-
-def picture(page, name: str) -> None:
-    """Keep a picture for who wants to look at it."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 @pytest.mark.parametrize("width", [1400, 390])

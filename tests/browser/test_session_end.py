@@ -80,3 +80,15 @@ def test_without_an_answer_a_form_is_sent_as_always(visit):
     page.get_by_role("button", name="Save", exact=True).dblclick()
     page.wait_for_selector("text=was changed successfully")
     assert Property.objects.get().desired["title"] == TYPED
+
+
+def test_a_double_click_sends_a_form_once(visit):
+    home = make(make_workspace(), "A-1", title="Flat")
+    page = visit().log_in()
+    page.goto(f"{reverse('admin:properties_property_change', args=[home.pk])}#texts")
+    page.fill("[name=title]", TYPED)
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(one.url) if one.method == "POST" else None)
+    page.get_by_role("button", name="Save", exact=True).click(click_count=2, delay=60)
+    page.wait_for_selector("text=was changed successfully")
+    assert len(sent) == 1

@@ -1,8 +1,5 @@
 """Fields of many properties are set and taken back, by mouse, as a person does it."""
 
-import os
-from pathlib import Path
-
 import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
@@ -10,18 +7,13 @@ from django.utils.timezone import now
 from properties.domain import undo_steps
 from properties.domain.editing import edit
 from properties.models import Batch, Property, Undo
+from tests.browser.conftest import picture
 from tests.browser.test_accessibility import violations
 from tests.browser.test_clicks import Hand
 from tests.crm_sync.admin_pages import make_workspace
 from tests.properties.form_page import make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def picture(page, name: str) -> None:
-    """Keep a picture for who wants to look at it."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def states() -> list[str]:

@@ -19,7 +19,7 @@ WORKER = (sys.executable, "-c", f"import django; django.setup(); {LONG}")
 # `manage.py work` does what a worker does.
 WORK = (
     *(sys.executable, "-c"),
-    "from config.statement_timeout import wait_for_statements as w; w(['manage.py', 'work']);"
+    "from config.command_line import wait_for_statements as w; w(['manage.py', 'work']);"
     f" import django; django.setup(); {LONG}",
 )
 

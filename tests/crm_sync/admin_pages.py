@@ -65,8 +65,6 @@ def client_of(*permissions: str, superuser: bool = False) -> Client:
 
 def queries_of(client: Client, address: str) -> int:
     client.get(address)  # fills the cache of content types, which outlives a request
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
+    with CaptureQueriesContext(connection) as captured:
         assert client.get(address).status_code == 200
     return len(captured)

@@ -89,6 +89,5 @@ def subscribe(workspace: Workspace, url: str, *kinds: str, **columns: Any) -> Su
         "secret": signature.new_secret(),
         "due_at": timezone.now(),
     }
-    row = Subscription.objects.create(workspace=workspace, address=url, **(usual | columns))
-    outbox.note_kinds(workspace.pk)
-    return row
+    with outbox.changing(workspace.pk):
+        return Subscription.objects.create(workspace=workspace, address=url, **(usual | columns))

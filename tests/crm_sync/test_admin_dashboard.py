@@ -12,7 +12,7 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.templatetags.problems import problem_cell
 from properties.domain.editing import create
 from properties.models import Conflict, Property
-from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
+from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace
 from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
@@ -124,14 +124,6 @@ def test_commands_are_shown_to_operators_alone(boss):
     agent = client_of("properties.view_conflict", "orders.view_placement")
     assert [path for path in page if "manage.py" in agent.get(path).content.decode()] == []
     assert "manage.py" in boss.get("/admin/").content.decode()
-
-
-def test_it_takes_as_many_queries_for_a_hundred_rows_as_for_one(boss):
-    make_received_event(make_workspace(), state=State.FAILED)
-    one = queries_of(boss, "/admin/")
-    for number in range(99):
-        make_received_event(make_workspace(f"w{number}", problem="500"), state=State.FAILED)
-    assert queries_of(boss, "/admin/") == one
 
 
 def test_figures_are_only_for_those_who_may_open_what_was_counted():

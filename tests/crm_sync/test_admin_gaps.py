@@ -14,9 +14,6 @@ from crm_sync.templatetags.problems import problem_cell
 from orders.models import Order
 from tests.crm_sync.admin_pages import (
     CANARY,
-    ESCAPED,
-    SECRETS,
-    client_of,
     make_workspace,
     queries_of,
 )
@@ -95,7 +92,10 @@ def test_failed_attempts_are_shown_until_they_are_seen(box, workspace, boss):
     poll_now(workspace)
     assert troubles(boss) == ["2 did not reach us; the last: no answer: The connection was lost"]
     assert "no answer: The connection was lost" in boss.get(tab(workspace)).content.decode()
-    assert press(boss, workspace, action="see") == "Counted from 0 again: 1."
+    assert (
+        press(boss, workspace, action="see")
+        == "The failures of 1 webhook are counted from 0 again."
+    )
     assert troubles(boss) == []
     row = monitor_of(workspace)
     assert (row.failed, row.recovered) == (0, 2)
@@ -103,7 +103,7 @@ def test_failed_attempts_are_shown_until_they_are_seen(box, workspace, boss):
 
 
 def test_somebody_may_ask_for_a_poll(box, workspace, boss):
-    assert press(boss, workspace, action="poll") == "A worker polls now: 1."
+    assert press(boss, workspace, action="poll") == "A worker polls the webhook now."
     assert monitor_of(workspace).is_certain
 
 
@@ -113,9 +113,9 @@ def test_what_one_workspace_offers_can_be_done_for_several_in_the_list(box, work
     make_gap(other)
     make_gap(workspace)
     both = (workspace, other)
-    assert act(boss, "poll_now", *both) == "A worker polls now: 2."
-    assert act(boss, "see_failures", *both) == "Counted from 0 again: 1."
-    assert act(boss, "see_gaps", *both) == "Seen: 2."
+    assert act(boss, "poll_now", *both) == "A worker polls 2 webhooks now."
+    assert act(boss, "see_failures", *both) == "The failures of 1 webhook are counted from 0 again."
+    assert act(boss, "see_gaps", *both) == "2 gaps are marked as seen."
     assert not Gap.objects.filter(acknowledged_at=None).exists()
     mine = LogEntry.objects.filter(object_id=other.pk)
     said = [Sentence.loaded(one.change_message) for one in mine]
@@ -140,7 +140,7 @@ def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
     with timezone.override("Europe/Zurich"):
         assert gap.interval == "Sun 1 Mar 2026, 13:00:01 to 13:05:00 CET"
     press(boss, workspace, gap=other.pk)  # of another workspace
-    assert press(boss, workspace, gap=gap.pk) == "Seen: 1."
+    assert press(boss, workspace, gap=gap.pk) == "1 gap is marked as seen."
     gap.refresh_from_db()
     other.refresh_from_db()
     assert (gap.acknowledged_at is not None, other.acknowledged_at) == (True, None)
@@ -212,51 +212,11 @@ def test_the_tiles_count_them(boss):
     assert found == {"Failed attempts": 5, "Changed webhooks": 1, "Gaps": 1}
 
 
-def test_no_page_loads_a_secret_or_makes_markup_of_the_platforms_words(boss, settings):
-    workspace = make_workspace()
-    make_monitor(workspace, drift=DRIFT, failed=1, last_failure=CANARY, problem=CANARY)
-    make_gap(workspace)
-    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    pages = [LIST, tab(workspace), tab(workspace, "gaps"), "/admin/"]
-    for address in pages:
-        response = boss.get(address)
-        text = response.content.decode()
-        assert (address, response.status_code) == (address, 200)
-        assert CANARY not in text
-        assert [name for name, secret in SECRETS.items() if secret in text] == []
-    assert ESCAPED in boss.get(tab(workspace)).content.decode()
-
-
 def test_a_secret_that_no_key_opens_is_a_message_and_no_fault(boss, settings):
     workspace = make_workspace()
     make_monitor(workspace)
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     assert "cannot be decrypted" in act(boss, "repair", workspace)
-
-
-@pytest.mark.parametrize(
-    ("button", "action"),
-    [
-        ({"action": "repair"}, "repair"),
-        ({"action": "poll"}, "poll_now"),
-        ({"action": "see"}, "see_failures"),
-        ({"gap": ""}, "see_gaps"),
-    ],
-    ids=str,
-)
-def test_who_may_only_view_changes_nothing(box, workspace, button, action):
-    WebhookMonitor.objects.update(failed=1, drift=DRIFT)
-    gap = make_gap(workspace)
-    viewer, before = client_of("crm_sync.view_workspace"), WebhookMonitor.objects.values().get()
-    box.calls.clear()
-    name = "gaps" if "gap" in button else "webhook"
-    text = viewer.get(tab(workspace, name)).content.decode()
-    assert [one for one in ('name="action"', 'name="gap"') if one in text] == []
-    assert viewer.post(tab(workspace, name), button).status_code == 403
-    act(viewer, action, workspace)
-    gap.refresh_from_db()
-    assert (WebhookMonitor.objects.values().get(), gap.acknowledged_at) == (before, None)
-    assert list(box.calls) == []
 
 
 def test_a_page_without_gaps_says_why(boss):

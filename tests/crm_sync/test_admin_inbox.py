@@ -101,24 +101,6 @@ def test_more_than_a_page_holds_is_left_to_the_command(main, boss, monkeypatch):
     assert rows() == before
 
 
-def test_who_may_only_view_can_neither_foresee_nor_replay(main, viewer, app_hooks):
-    ran: list[str] = []
-    app_hooks(event_handlers={MOVED["event"]: lambda *_: ran.append("ran")})
-    stuck = make_received_event(main, event(), state=State.FAILED)
-    before = rows()
-    for more in ({}, {"confirmed": "1"}):
-        act(viewer, "replay", stuck, **more)
-    assert (rows(), ran) == (before, [])
-    assert 'value="replay"' not in viewer.get(page(stuck)).content.decode()
-
-
-def test_a_get_replays_nothing(main, boss):
-    stuck = make_received_event(main, event(), state=State.FAILED)
-    before = rows()
-    boss.get(LIST, {"action": "replay", "_selected_action": stuck.pk, "confirmed": "1"})
-    assert rows() == before
-
-
 def test_nothing_hostile_becomes_markup_on_the_way(main, boss):
     odd = {"orderId": CANARY, "newStatus": CANARY, "previousStatus": CANARY}
     stuck = make_received_event(main, event(**odd), kind=CANARY, state=State.FAILED, effect=CANARY)

@@ -89,18 +89,6 @@ def test_the_end_is_in_the_zone_of_the_person(main, boss):
     assert {one.until for one in Hold.objects.all()} == {datetime(2099, 7, 1, 8, tzinfo=UTC)}
 
 
-@pytest.mark.rule("I34", "S17")
-def test_who_may_only_view_sees_it_and_changes_nothing(main):
-    viewer = person("view_workspace", workspaces=[main])
-    hold.pause(main.pk, [WorkKind.FILES], reason="disk is full", now=now(), program="ops")
-    page = viewer.get(tab(main)).content.decode()
-    assert "disk is full" in page
-    assert 'name="step"' not in page
-    for step in ("pause", "resume", "go"):
-        assert viewer.post(tab(main), {"step": step, "kind": "files"}).status_code == 403
-    assert held() == ["files"]
-
-
 @pytest.mark.rule("S12")
 def test_a_workspace_of_others_is_not_there(main):
     other = make_workspace("other")

@@ -184,12 +184,15 @@ def test_after_a_machine_has_slept_its_workers_can_be_heard_before_the_next_look
 
 
 class Refusing(EmailBackend):
-    """A mail server that refuses one person, as long as a test wants it."""
+    """A mail server that refuses one person, as long as a test wants it, or is away."""
 
     refused = "two"
-    hung = 0.0
+    tried = 0
 
     def send_messages(self, messages):
+        Refusing.tried += 1
+        if Refusing.refused == "all":
+            raise smtplib.SMTPServerDisconnected("Connection unexpectedly closed")
         for one in messages:
             if Refusing.refused and one.to[0].startswith(Refusing.refused):
                 raise smtplib.SMTPRecipientsRefused({})
@@ -211,6 +214,37 @@ def test_a_mail_server_that_refuses_one_person_repeats_the_mail_of_no_other(main
     look(main)
     assert [to for to, _ in mails()] == ["two"]
     assert (Alarm.objects.get().problem, Alarm.objects.get().due_at) == ("", None)
+
+
+def test_a_mail_server_that_refuses_one_person_keeps_the_mail_from_no_other(main, clock, settings):
+    settings.EMAIL_BACKEND = f"{__name__}.Refusing"
+    Refusing.refused = "one"
+    for name in ("one", "two", "three"):
+        operator(name)
+    subscribe(main, "https://x.test", failing_since=START - timedelta(hours=2), problem="5")
+    for _ in range(3):
+        look(main)
+        clock.shift(1000)
+        alive()
+    assert [to for to, _ in mails()] == ["two", "three"]
+    assert Alarm.objects.get().problem
+    Refusing.refused = ""
+    look(main)
+    assert [to for to, _ in mails()] == ["one"]
+    assert (Alarm.objects.get().problem, Alarm.objects.get().due_at) == ("", None)
+
+
+def test_while_the_mail_server_is_away_one_mail_is_tried_and_not_that_of_each_person(
+    main, clock, settings
+):
+    settings.EMAIL_BACKEND = f"{__name__}.Refusing"
+    Refusing.refused, Refusing.tried = "all", 0
+    for name in ("one", "two"):
+        operator(name)
+    subscribe(main, "https://x.test", failing_since=START - timedelta(hours=2), problem="5")
+    look(main)
+    assert (Refusing.tried, mails()) == (1, [])
+    assert Alarm.objects.get().problem == "Connection unexpectedly closed"
 
 
 def test_the_overview_says_that_alarms_could_not_be_mailed_to_who_sees_their_workspace(

@@ -4,13 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from io import StringIO
+from datetime import timedelta
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
-from crm_sync.models import Workspace
+from crm_sync.models import Hold, Workspace
 from crm_sync.platform.errors import AuthError, ErrorKind, Problem
 from crm_sync.platform.problems import explain
 from sandbox.interface.switches import SWITCHES
@@ -347,6 +349,19 @@ def test_what_the_platform_does_not_take_ends_with_1_and_changes_nothing(
     assert box.workspace.webhook == held
 
 
+def test_configure_makes_no_call_while_the_workspace_is_paused(box, workspace):
+    now = timezone.now()
+    Workspace.objects.update(paused_until=now + timedelta(minutes=1))
+    box.calls.clear()
+    secret = Workspace.objects.get().auth_secret
+    for word in ("--show", "--rotate-secret", "--delete"):
+        code, text = failure("configure_webhook", "main", word)
+        assert code == FAILED
+        assert text.startswith("main: the workspace is paused: ")
+    assert Workspace.objects.get().valid_auth_secrets(now) == [secret]
+    assert not box.calls
+
+
 @pytest.mark.parametrize(
     ("words", "step"),
     [
@@ -419,3 +434,69 @@ def test_a_moment_at_the_end_of_the_calendar_ends_with_2(main, settings):
     with pytest.raises(CommandError, match="at the end of the calendar") as caught:
         call_command("undo_changes", "main", "--since", "0001-01-01T00:00")
     assert caught.value.returncode == 2
+
+
+@pytest.mark.parametrize("words", [("config", "export"), ("doctor", "main", "--json")])
+def test_a_reader_that_leaves_ends_a_command_with_one_line(main, words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as gone:
+        with pytest.raises(CommandError) as caught:
+            call_command(*words, stdout=gone)
+        assert (caught.value.returncode, str(caught.value)) == (
+            FAILED,
+            "the reader of the output left before its end",
+        )
+
+
+@pytest.mark.parametrize("words", [("config", "export"), ("audit", "--json")])
+def test_a_full_disk_behind_the_output_ends_a_command_with_one_line(main, words):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        with pytest.raises(CommandError) as caught:
+            call_command(*words, stdout=full)
+        assert (caught.value.returncode, str(caught.value)) == (
+            FAILED,
+            "nothing more can be written: the disk is full",
+        )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "B\udcfcro"),
+        ("doctor", "B\udcfcro"),
+        ("pause", "main", "--reason", "B\udcfcro"),
+        ("replay", "main", "--order", "B\udcfcro"),
+    ],
+)
+def test_an_argument_that_is_no_text_ends_with_2_and_one_line(main, words):
+    assert failure(*words) == (
+        USAGE,
+        "an argument is no text in UTF-8: the terminal has another encoding",
+    )
+    assert not Hold.objects.exists()
+
+
+def test_a_character_that_the_output_cannot_hold_is_named_with_what_to_do(main):
+    with pytest.raises(CommandError) as caught:
+        call_command("doctor", "main", stdout=TextIOWrapper(BytesIO(), encoding="latin-1"))
+    assert (caught.value.returncode, str(caught.value)) == (
+        FAILED,
+        "the output is latin-1 and cannot hold '\\u2192': set PYTHONUTF8=1",
+    )
+
+
+@pytest.mark.once
+def test_the_doctor_of_one_workspace_says_all_it_can_while_the_database_is_away(tmp_path):
+    away = {"DATA_DIR": str(tmp_path), "DATABASE_URL": f"postgres://u:p@127.0.0.1:{free_port()}/x"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "main", "--json"],
+        env=os.environ | away,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    verdicts = {one["name"]: one["verdict"] for one in json.loads(done.stdout)["checks"]}
+    assert (verdicts["database"], verdicts["broker"]) == ("failed", "ok")
+    assert verdicts["workspaces"] == "not checked"
+    assert done.returncode == FAILED

@@ -149,7 +149,6 @@ def test_rows_are_found_by_any_of_many_texts_in_all_workspaces(hook):
 
 # --- a query at any moment ---
 @pytest.mark.parametrize("queue", hooks.plugged().queues, ids=lambda queue: queue.name)
-@pytest.mark.django_db
 def test_each_queue_finds_at_any_moment_what_its_query_finds(queue, hook, settings):
     settings.MATERIALS_DOWNLOAD = True
     for now in (NOW, LATER, NOW + timedelta(microseconds=1)):

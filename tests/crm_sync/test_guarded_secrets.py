@@ -102,6 +102,43 @@ def test_after_two_rotations_at_once_the_old_secret_ends(box, fresh):
     assert old not in later
 
 
+@pytest.mark.rule("S6")
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_a_rotation_with_a_row_from_before_another_one_keeps_what_the_platform_has(
+    box, fresh, is_refused
+):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    stale = Workspace.objects.get(pk=fresh.pk)  # read by a second click, before the first wrote
+    rotate_secret(fresh, now=NOW)
+    held = box.workspace.webhook["authSecret"]
+    if is_refused:
+        Between(box, PLATFORM).before = lambda _: ("429 Slow", [], b"")
+        with pytest.raises(TransientError):
+            rotate_secret(stale, now=NOW)
+    else:
+        rotate_secret(stale, now=NOW)
+    assert held in Workspace.objects.get(pk=fresh.pk).valid_auth_secrets(NOW)
+
+
+@pytest.mark.rule("S6")
+def test_a_rotation_that_stood_still_after_its_call_does_not_end_a_later_one(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    between, calls = Between(box, PLATFORM), []
+
+    def two_more(environ, answer):
+        calls.append(environ["REQUEST_METHOD"])
+        if calls == ["PUT"]:  # the first one waits; the second goes on with the same secret
+            for _ in range(2):
+                rotate_secret(Workspace.objects.get(pk=fresh.pk), now=NOW)
+        return answer
+
+    between.reword = two_more
+    rotate_secret(fresh, now=NOW)
+    held, stored = box.workspace.webhook["authSecret"], Workspace.objects.get(pk=fresh.pk)
+    assert (calls, stored.auth_secret) == (["PUT"] * 3, held)
+    assert stored.valid_auth_secrets(NOW + timedelta(days=1)) == [held]
+
+
 @pytest.mark.rule("S5")
 @pytest.mark.parametrize("query", ["key=canary-1234567", "canary-1234567"])
 def test_no_answer_shows_the_key_in_a_query(settings, query):

@@ -70,6 +70,11 @@ def test_with_another_token_nothing_is_said(place, token):
     assert (answer.status_code, answer.content) == (401, b"unauthorized\n")
 
 
+def test_a_token_may_have_any_characters(place, settings):
+    settings.METRICS_TOKEN = "geheime-Schlüssel"
+    assert ask("geheime-Schlüssel".encode().decode("latin-1")).status_code == 200
+
+
 def test_an_installation_at_rest_says_so(place):
     assert figures() == {
         ("processes_alive", "worker"): 0,

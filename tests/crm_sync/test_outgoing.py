@@ -296,6 +296,18 @@ def test_no_secret_stands_in_an_answer_that_is_kept_nor_in_a_log_nor_a_dump(
     assert raw not in (tmp_path / "dump.json").read_text()
 
 
+@pytest.mark.rule("S5")
+def test_a_key_in_the_path_of_the_address_stands_in_no_answer_that_is_kept(main, row, receiver):
+    key = "k9x2mq7w"
+    Subscription.objects.update(address=f"{receiver.url}/hooks/{key}")
+    receiver.status, receiver.body = "404 Not Found", f"no hook {key}".encode()
+    say(main, "A")
+    drain(main)
+    row.refresh_from_db()
+    assert key not in OutgoingMessage.objects.get().answer + row.problem
+    assert "no hook" in row.problem
+
+
 def test_a_secret_that_cannot_be_read_stops_its_own_address_alone(main, row, receiver):
     with receiving() as other:
         mine = subscribe(main, other.url)

@@ -1,13 +1,16 @@
 """The platform's webhook is set from ours, and no callback is refused because of it (S2, S6)."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
 
 from crm_sync import hooks
+from crm_sync.inbox import masking
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
+from crm_sync.platform.redaction import MASK
 from crm_sync.webhook.authentication import BadName
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, rotate_secret
 from crm_sync.work import turn
@@ -146,6 +149,25 @@ def test_a_rotation_replaces_the_secret_and_the_old_one_lives_ten_minutes(box, f
     assert arrives(box)
 
 
+@pytest.mark.rule("S6")
+def test_a_second_rotation_within_ten_minutes_drops_no_secret_that_is_still_valid(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    first = box.workspace.webhook["authSecret"]
+    rotate_secret(fresh, now=NOW)
+    second = box.workspace.webhook["authSecret"]
+    rotate_secret(fresh, now=NOW + timedelta(seconds=5))
+    third = box.workspace.webhook["authSecret"]
+    known = Workspace.objects.get(pk=fresh.pk)
+    over = NOW + timedelta(seconds=5, minutes=10)
+    assert known.valid_auth_secrets(over - timedelta(seconds=1)) == [third, second, first]
+    assert known.valid_auth_secrets(over) == [third]
+    shown = masking.masked_headers({"X-A": first, "X-B": second}, known)
+    assert shown == dict.fromkeys(("X-A", "X-B"), MASK)
+    assert masking.masked_text(f"{first} {second}", known) == f"{MASK} {MASK}"
+    assert masking.masked_body(first.encode(), known) == MASK.encode()
+    assert arrives(box)
+
+
 @pytest.mark.parametrize("canned", [BAD, ("401 Unauthorized", [], b""), ("429 Slow", [], b"")])
 def test_a_rotation_that_is_refused_changes_nothing(box, fresh, canned):
     configure(fresh, auth_type="HEADER", now=NOW)
@@ -174,6 +196,35 @@ def test_after_an_unclear_rotation_both_secrets_are_valid_without_end(box, fresh
     fresh.refresh_from_db()
     assert {old, held} <= set(fresh.valid_auth_secrets(NOW + timedelta(days=365)))
     assert arrives(box)
+
+
+@pytest.mark.rule("S6")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_two_at_once_give_the_platform_the_secret_that_we_take(box, fresh, is_new, when):
+    def act(workspace: Workspace) -> None:
+        if is_new:
+            configure(workspace, auth_type="HEADER", now=NOW)
+        else:
+            rotate_secret(workspace, now=NOW)
+
+    if not is_new:
+        configure(fresh, auth_type="HEADER", now=NOW)
+    other = Workspace.objects.get(pk=fresh.pk)  # the second click on the same page
+    clicks: list[str] = []
+
+    def act_too(environ) -> None:
+        clicks.append(environ["REQUEST_METHOD"])
+        if clicks == ["PUT"]:
+            act(other)
+
+    setattr(Between(box, PLATFORM), when, act_too)
+    act(fresh)
+    assert arrives(box)
+    assert state(fresh)["auth_secret"] == state(other)["auth_secret"]
+    assert Workspace.objects.get(pk=fresh.pk).valid_auth_secrets(NOW + timedelta(hours=1)) == [
+        box.workspace.webhook["authSecret"]
+    ]
 
 
 @pytest.mark.parametrize("second", ["rotate", "configure"])
@@ -279,6 +330,31 @@ def test_while_a_name_is_being_changed_no_callback_is_refused(box, fresh, auth_t
         between.before = lambda _: BROKEN
     between.before = lambda _: None
     configure(fresh, auth_type=auth_type, now=datetime.now(UTC))
+    assert arrives(box)
+
+
+@pytest.mark.rule("S6")
+@pytest.mark.parametrize(
+    ("theirs", "is_refused"), [("X-Other", False), ("X-Other", True), ("X-Our-Key", True)]
+)
+def test_after_two_have_changed_the_name_at_once_no_callback_is_refused(
+    box, fresh, theirs, is_refused
+):
+    configure(fresh, auth_type="HEADER", now=datetime.now(UTC))
+    other = Workspace.objects.get(pk=fresh.pk)  # another window, or the second click
+    calls: list[str] = []
+
+    def change_too(environ):
+        calls.append(environ["REQUEST_METHOD"])
+        if calls != ["PUT"]:
+            return None
+        configure(other, auth_type="HEADER", header_name=theirs, now=datetime.now(UTC))
+        return BAD if is_refused else None
+
+    Between(box, PLATFORM).before = change_too
+    with pytest.raises(RejectedError) if is_refused else nullcontext():
+        configure(fresh, auth_type="HEADER", header_name="X-Our-Key", now=datetime.now(UTC))
+    assert box.workspace.webhook["authHeaderName"] == (theirs if is_refused else "X-Our-Key")
     assert arrives(box)
 
 

@@ -17,8 +17,8 @@ def main(address: str) -> None:
 
     workspace, now = make_workspace(), timezone.now()
     known = {"kinds": ["property.in_sync"], "secret": "x", "format": "SLACK", "due_at": now}
-    Subscription.objects.create(workspace=workspace, address=address, **known)
-    outbox.note_kinds(workspace.pk)
+    with outbox.changing(workspace.pk):
+        Subscription.objects.create(workspace=workspace, address=address, **known)
     state = {"platformId": None, "revision": 1, "state": "IN_SYNC", "problems": []}
     found = [Message("property.in_sync", now, {"reference": f"MH-{n}", **state}) for n in range(30)]
     outbox.tell(workspace.pk, found, now=now)

@@ -15,6 +15,7 @@ class MailServer(socketserver.ThreadingTCPServer):
     Attributes:
         mails: what came, also where the answer never did.
         answers: how many more of them get an answer; the others hang until the server ends.
+        refused: the addresses that it takes no mail for.
     """
 
     allow_reuse_address = daemon_threads = True
@@ -23,6 +24,7 @@ class MailServer(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), Conversation)
         self.mails: list[Message] = []
         self.answers = math.inf
+        self.refused: set[str] = set()
         self.ended = threading.Event()
 
     @property
@@ -46,6 +48,10 @@ class Conversation(socketserver.StreamRequestHandler):
             elif word == b"QUIT":
                 self._say("221 bye")
                 return
+            elif word == b"RCPT" and line.decode().partition("<")[2].partition(">")[0] in (
+                self.server.refused
+            ):
+                self._say("550 no such user")
             else:
                 self._say("250 ok")
 

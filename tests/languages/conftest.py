@@ -1,4 +1,4 @@
-"""A person who reads the pseudo-language: each translated text of a page is in brackets."""
+"""People who read German, and the pseudo-language: each translated text is in brackets."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,18 @@ def folder(tmp_path_factory):
 def reader(db, settings, folder) -> Iterator[Client]:
     """Return a client whose person reads the pseudo-language."""
     with offered(settings, folder):
-        let_processes_run(timezone.now())
-        client = client_of(superuser=True)
-        PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language=CODE)
-        yield client
+        yield _reading(CODE)
+
+
+@pytest.fixture
+def german(db, settings) -> Client:
+    """Return a client whose person reads German."""
+    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+    return _reading("de")
+
+
+def _reading(language: str) -> Client:
+    let_processes_run(timezone.now())
+    client = client_of(superuser=True)
+    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language=language)
+    return client

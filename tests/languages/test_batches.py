@@ -12,7 +12,7 @@ from django.utils.translation import override
 
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.sentence import said, sentence
-from orders.models import ChangeRequest, PersonSettings
+from orders.models import ChangeRequest
 from orders.placing.dispatch import is_on_platform
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session_offer import kept_instructions
@@ -21,22 +21,12 @@ from properties.catalog.unknown import UNKNOWN_NAMES
 from properties.domain import bulk_edit
 from properties.domain.editing import edit
 from properties.models import Batch, Change, Property
-from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_order
 from tests.properties.form_page import make
 from tests.properties.test_bulk_edit import confirm, plan_of
 
 HOW = {"origin": "ADMIN", "now": now()}
 LEFT = "anna hat den Wert nach dem Plan geändert"
-
-
-@pytest.fixture
-def german(db, settings) -> Client:
-    """Return a client whose person reads German."""
-    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-    client = client_of(superuser=True)
-    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language="de")
-    return client
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from lxml import html
 
 from crm_sync.models import Workspace
 from crm_sync.sentence import Sentence, sentence, sentence_of
-from orders.models import PersonSettings
 from properties.admin.import_.import_changes import in_words
 from properties.domain.editing import create, edit
 from properties.domain.owner_change import set_owner
@@ -26,7 +25,7 @@ from properties.imports.report import LENGTH, Excerpt, ImportReport, added
 from properties.merge import Owner
 from properties.models import Fetch, Import, LastFeed, Property, Sender, Source
 from properties.sources import source_mail
-from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.crm_sync.admin_pages import make_workspace
 from tests.properties.feeds.idx_lines import line
 from tests.properties.feeds.test_packed import PICTURES, zipped
 from tests.properties.test_commands import run
@@ -52,16 +51,6 @@ LACKS = "Es fehlen 3 der 10 Objekte des letzten Feeds (höchstens 2 dürfen fehl
 def main(db, settings, tmp_path) -> Workspace:
     settings.DATA_DIR = tmp_path
     return make_workspace("main")
-
-
-@pytest.fixture
-def german(main, settings):
-    """Return a client whose person reads German."""
-    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-    let_processes_run(timezone.now())
-    client = client_of(superuser=True)
-    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language="de")
-    return client
 
 
 @pytest.fixture

@@ -429,7 +429,7 @@ def test_the_list_without_users_is_translated(reader, db):
 
 
 def test_more_workspaces_than_are_shown_are_counted_in_the_language(reader, users, monkeypatch):
-    monkeypatch.setattr("orders.admin.user_reads.SHOWN", 1)
+    monkeypatch.setattr("orders.admin.user.SHOWN", 1)
     assert left(reader.get(USERS)) == []
 
 

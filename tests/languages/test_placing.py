@@ -388,7 +388,7 @@ def test_an_order_that_a_person_names_wrongly_is_told_in_a_translated_sentence(
 ):
     row = draft_of(home, state=State.UNCERTAIN, sent_at=timezone.now())
     monkeypatch.setattr(settlement, "_other_property", lambda *_: "2")
-    monkeypatch.setattr(settlement, "readable", lambda *_: {})
+    monkeypatch.setattr(settlement, "detail", lambda *_: {})
     answers = iter([None, settlement.NotFoundError("5")])
 
     class Reader:

@@ -86,3 +86,23 @@ def test_the_times_of_a_crontab_are_in_the_language_of_the_reader(language, text
         assert in_words(CrontabSchedule(minute="0", hour="4")).startswith(text)
         strange = CrontabSchedule(minute="x", hour="4")
         assert in_words(strange) == str(strange)
+
+
+@pytest.mark.parametrize(
+    ("place", "posted"),
+    [
+        (INTERVALS, {"every": "2000000000", "period": "days"}),
+        (INTERVALS, {"every": "9999999", "period": "days"}),
+        (
+            CRONTABS,
+            {
+                **{"minute": "0", "hour": "4", "day_of_month": "31", "month_of_year": "2"},
+                **{"day_of_week": "*", "timezone": "UTC"},
+            },
+        ),
+    ],
+)
+def test_a_schedule_that_never_comes_is_refused_in_the_language(reader, place, posted):
+    get = reader.post(f"{place}add/", posted)
+    assert list(get.context["adminform"].form.errors) == ["__all__"]
+    assert "⟦This time never comes." in get.content.decode()

@@ -4,32 +4,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone, translation
 from lxml import html
 
 from crm_sync.models import Hold, Workspace, hold
 from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.sentence import sentence
-from orders.models import PersonSettings
 from properties.drift.findings import DriftVerdict, entry
 from properties.models import DriftCheck, Fetch, Property, Sender, Source
 from properties.sources import source_mail
-from tests.crm_sync.admin_pages import client_of, let_processes_run, make_workspace
+from tests.crm_sync.admin_pages import make_workspace
 from tests.problems import noted
 from tests.properties.sources.test_worker import look
 
 SOURCES, WORKSPACES = "/admin/properties/source/", "/admin/crm_sync/workspace/"
-
-
-@pytest.fixture
-def german(db, settings) -> Client:
-    """Return a client whose person reads German."""
-    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-    let_processes_run(timezone.now())
-    client = client_of(superuser=True)
-    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language="de")
-    return client
 
 
 @pytest.fixture

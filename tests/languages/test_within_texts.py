@@ -1,10 +1,6 @@
 """A stored sentence is also translated where it is a part of another text, cut, or joined."""
 
-import html
-import re
-
 import pytest
-from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
@@ -17,32 +13,18 @@ from crm_sync.sentence import said, sentence
 from crm_sync.text import capitalized
 from crm_sync.webhook import authentication, probe
 from orders.materials import archive
-from orders.models import Material, MaterialFile, MaterialSet, PersonSettings
+from orders.models import Material, MaterialFile, MaterialSet
 from properties.admin.words import problem_in_words
 from properties.catalog.numbers import Unreadable
-from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace
+from tests.crm_sync.admin_pages import make_received_event, make_workspace
 from tests.crm_sync.sockets import free_port
 from tests.languages.pseudo import longer, untranslated
+from tests.languages.test_batches import text_of
 from tests.orders.admin_rows import make_order
 from tests.properties.form_page import force, make
 
 STORED, IN_GERMAN = sentence("cannot connect"), "keine Verbindung möglich"
 PROPERTIES = "/admin/properties/property/"
-
-
-@pytest.fixture
-def german(db, settings) -> Client:
-    """Return a client whose person reads German."""
-    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-    client = client_of(superuser=True)
-    PersonSettings.objects.create(person_id=client.session["_auth_user_id"], language="de")
-    return client
-
-
-def text_of(client: Client, address: str) -> str:
-    """Return the text of a page, its tags as blanks."""
-    page = client.get(address).content.decode()
-    return " ".join(html.unescape(re.sub("<[^>]+>", " ", page)).split())
 
 
 @pytest.mark.parametrize(

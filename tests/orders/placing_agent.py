@@ -50,10 +50,18 @@ class Agent:
 
     def place(self, page: str) -> str:
         """Click on *Place this order*, as it is shown."""
+        return self.place_as(page, self.shown(page))
+
+    def shown(self, page: str) -> dict[str, str]:
+        """Return what the form of a review sends, as the review is now."""
         html = self.client.get(page).content.decode()
-        revision = re.search(r'name="revision" value="(\d+)"', html)
-        assert revision is not None
-        return self._click(page, {"step": "place", "revision": revision.group(1)})
+        hidden = re.findall(r'name="(revision|seen|warned)" value="([^"]*)"', html)
+        assert hidden
+        return dict(hidden)
+
+    def place_as(self, page: str, shown: dict[str, str]) -> str:
+        """Click on *Place this order* in a window that has shown this."""
+        return self._click(page, shown | {"step": "place"})
 
     def text(self, page: str) -> str:
         """Return what stands on a page, without markup, in one line."""

@@ -20,7 +20,6 @@ KNOWN = {
     "action_required": "",
     "products": ["GROUND_PHOTO"],
 }
-DAY = timedelta(days=1)
 WHOLE = {"products": ["GROUND_PHOTO"], "assignmentType": "PHOTO"}
 
 

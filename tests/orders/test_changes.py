@@ -1,11 +1,12 @@
 """Reschedule and cancel: sent once as one user, and mirrored from the answer (§4.4, A34)."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from crm_sync.platform.errors import RejectedError, TransientError
-from orders.models import Assignment, StatusChange
+from orders.models import Assignment, Order, StatusChange
 from orders.placing import changes
 from orders.placing.failures import NoSuchChoice, OutcomeUnknown
 from tests.orders.conftest import calls, is_due, lost, mirror, now, set_aside
@@ -133,3 +134,25 @@ def test_an_answer_without_the_order_is_followed_by_a_read(box, place, wire, dra
     wire.answers["/cancel"] = ("204 No Content", b"")
     assert changes.cancel(order, user="AGENT-1", now=now()).status == "PLACED"
     assert is_due(order)
+
+
+@pytest.mark.parametrize(
+    "told", [{"status": "OK"}, {"success": True}, {"id": "77", "status": "CANCELLED"}]
+)
+def test_an_answer_that_does_not_name_the_order_sets_no_status_and_is_followed_by_a_read(
+    box, place, wire, told
+):
+    order = place()
+    before = Order.objects.get(pk=order.pk)
+    wire.answers["/cancel"] = ("200 OK", json.dumps(told).encode())
+    after = changes.cancel(order, user="AGENT-1", now=now())
+    assert (after.status, after.observed) == (before.status, before.observed)
+    assert is_due(order)
+
+
+@pytest.mark.parametrize("name", ["order", "data"])
+def test_an_answer_may_have_the_order_in_an_object_of_its_own(box, place, wire, name):
+    order = place()
+    told = {name: {"id": order.platform_id, "status": "CANCELLED"}}
+    wire.answers["/cancel"] = ("200 OK", json.dumps(told).encode())
+    assert changes.cancel(order, user="AGENT-1", now=now()).status == "CANCELLED"

@@ -113,9 +113,9 @@ def test_a_platform_that_is_away_is_one_clear_line(workspace, home, wire):
 
 
 def test_a_refused_order_exits_with_1(box, workspace, home, wire):
-    wire.answers["/v1/orders"] = ("409 Conflict", b'{"message": "no more credit"}')
+    wire.answers["/v1/orders"] = ("422 Unprocessable Entity", b'{"message": "no more credit"}')
     code, text = failure("place_order", "main", *WISH)
-    assert (code, text) == (1, "FAILED: POST /v1/orders: 409 no more credit")
+    assert (code, text) == (1, "FAILED: POST /v1/orders: 422 no more credit")
 
 
 def test_an_uncertain_order_exits_with_3(box, workspace, home, wire):
@@ -182,6 +182,7 @@ def test_a_dry_run_of_a_change_reads_only(box, place, name, more, shown):
             *("reschedule_order", ("ID", "--user", "AGENT-1", "--at", "tomorrow"), 2),
             "--at is not a timestamp: 'tomorrow'",
         ),
+        ("reschedule_order", ("ID", "--user", "AGENT-1", "--at", ""), 2, "--at is "),
         (
             *("reschedule_order", ("ID", "--user", "AGENT-1", "--assignment", "9"), 2),
             "order ID has no assignment '9'; there is: ",

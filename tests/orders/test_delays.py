@@ -69,7 +69,7 @@ def test_what_holds_it_back_is_said_with_its_end(minutes, problem, is_leased, te
 # --- orders
 def test_an_order_that_a_pause_holds_back_is_not_promised_now(boss):
     order = make_order(make_workspace())
-    assert press(boss, order, LIST, "read_again") == ["A worker reads them again now: 1."]
+    assert press(boss, order, LIST, "read_again") == ["A worker reads it again now."]
     assert "accepts calls again" not in order_page(boss, order)
     pause()
     (text,) = press(boss, order, LIST, "read_again")
@@ -95,7 +95,7 @@ def test_orders_of_two_workspaces_are_told_apart(boss):
     response = boss.post(LIST, {"action": "read_again", "_selected_action": chosen}, follow=True)
     later, now = said(response)
     assert (later[:6], later.endswith(AGAIN)) == ("main: ", True)
-    assert now == "A worker reads them again now: 1."
+    assert now == "A worker reads it again now."
     assert other.workspace.slug == "other"
 
 

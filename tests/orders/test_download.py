@@ -17,13 +17,14 @@ from crm_sync import hooks
 from crm_sync.work import leases, turn
 from orders.materials import download
 from orders.materials.download import storage
-from orders.materials.file_requests import move, want
+from orders.materials.file_requests import move, try_again, want
 from orders.materials.part_file import Busy, PartFile
-from orders.models import Material, MaterialFile, MaterialSet
+from orders.models import Material, MaterialFile, MaterialSet, TargetFile
 from sandbox.state.deliverables import content
 from tests.conftest import PLATFORM
 from tests.orders.admin_rows import NOW, make_assignment, make_order
 from tests.orders.file_server import PNG, FileServer, serving_file
+from tests.orders.targets.stock import make_target
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +147,73 @@ def test_a_file_that_was_moved_before_its_worker_died_is_stored_once(ready, file
     assert there(folder) == [files.body]
 
 
+def lose(folder: Path) -> None:
+    """Let the storage lose its files, as a disk that was not in the backup."""
+    for one in folder.rglob("*"):
+        if one.is_file():
+            one.unlink()
+
+
+@pytest.mark.rule("I27")
+def test_a_file_that_the_storage_lost_is_downloaded_again_when_a_person_asks(ready, files, folder):
+    row = wanted(ready, files)
+    drain(ready)
+    lose(folder)
+    try_again(MaterialFile.objects.all(), now=timezone.now())
+    assert drain(ready) == {"stored": 1}
+    assert there(folder) == [files.body]
+    row.refresh_from_db()
+    assert (row.name != "", row.due_at, row.problem) == (True, None, "")
+
+
+def test_a_file_that_the_storage_has_is_not_downloaded_again(ready, files, folder):
+    wanted(ready, files)
+    drain(ready)
+    try_again(MaterialFile.objects.all(), now=timezone.now())
+    assert drain(ready) == {"stored": 1}
+    assert (there(folder), len(files.asked)) == ([files.body], 1)
+    assert MaterialFile.objects.get().due_at is None
+
+
+@pytest.mark.rule("I27")
+def test_a_lost_file_with_an_expired_address_says_so_and_comes_with_the_next_list(
+    ready, files, folder
+):
+    row = wanted(ready, files)
+    drain(ready)
+    lose(folder)
+    try_again(MaterialFile.objects.all(), now=timezone.now())
+    files.status = "403 Forbidden"
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert (row.name, row.due_at, row.problem[:23]) == ("", None, "the address answers 403")
+    files.status = ""
+    assert want(Material.objects.all(), now=timezone.now()) == 1
+    assert drain(ready) == {"stored": 1}
+    assert there(folder) == [files.body]
+
+
+@pytest.mark.rule("I27")
+def test_a_newer_version_with_the_same_bytes_is_stored_where_the_older_one_was_lost(
+    ready, files, folder
+):
+    wanted(ready, files)
+    drain(ready)
+    lose(folder)
+    Material.objects.update(modified_at=NOW + timedelta(days=1))
+    assert want(Material.objects.all(), now=timezone.now()) == 1
+    assert drain(ready) == {"stored": 1}
+    assert there(folder) == [files.body]
+
+
+def test_nobody_has_files_checked_while_the_setting_is_off(ready, files, folder, settings):
+    wanted(ready, files)
+    drain(ready)
+    settings.MATERIALS_DOWNLOAD = False
+    assert try_again(MaterialFile.objects.all(), now=timezone.now()) == 1
+    assert MaterialFile.objects.get().due_at is None
+
+
 @pytest.mark.rule("I27")
 @pytest.mark.parametrize(
     ("wrong", "problem"),
@@ -244,6 +312,52 @@ def test_the_file_of_a_second_copy_goes_with_its_row(
         assert len(there(folder)) == 2
 
 
+@pytest.mark.rule("I27")
+def test_an_address_that_has_expired_has_its_list_read_again_once(ready, files, folder):
+    row = wanted(ready, files)
+    asked = []
+    files.status = "503 Unavailable"
+    assert drain(ready) == {"put off": 1}
+    for status in ("403 Forbidden", "403 Forbidden", ""):
+        files.status = status
+        now_due()
+        drain(ready)
+        asked.append(MaterialSet.objects.get().due_at is not None)
+        MaterialSet.objects.update(due_at=None)
+        row.refresh_from_db()
+        assert (row.due_at, row.problem[:23]) == (None, "the address answers 403" if status else "")
+        want(Material.objects.all(), now=timezone.now())  # as the read of the list does it
+    assert asked == [True, False, False]
+    assert there(folder) == [files.body]
+
+
+def test_a_file_that_is_not_kept_has_no_list_read_again(ready, files, folder):
+    files.body = b"<html>"
+    wanted(ready, files)
+    assert drain(ready) == {"refused": 1}
+    assert MaterialSet.objects.get().due_at is None
+
+
+@pytest.mark.rule("I27")
+def test_of_three_copies_one_file_stays(ready, files, folder, django_capture_on_commit_callbacks):
+    columns = {"workspace": ready.workspace, "order": ready.order, "ready_at": NOW}
+    columns |= {"assignment": ready.assignment, "product": "GROUND_PHOTO", "fetched_at": NOW}
+    target = make_target(ready.workspace, "FOLDER", "/nowhere", is_enabled=False)
+    for visual_type in ("DOCUMENT", "RAW"):
+        other = MaterialSet.objects.create(visual_type=visual_type, **columns)
+        copy = material(other, files)
+        TargetFile.objects.create(
+            workspace=ready.workspace, target=target, material=copy, due_at=timezone.now()
+        )
+    assert want(Material.objects.all(), now=timezone.now()) == 2
+    assert drain(ready) == {"stored": 2}
+    heir = material(ready, files)
+    with django_capture_on_commit_callbacks(execute=True):
+        move(Material.objects.exclude(pk=heir.pk), [heir])
+    (row,), (at_target,) = MaterialFile.objects.all(), TargetFile.objects.all()
+    assert (row.material, at_target.material, there(folder)) == (heir, heir, [files.body])
+
+
 def test_a_size_that_was_announced_is_kept_to_and_asked_for_again_a_few_times(ready, files, folder):
     files.has_length = False  # so that a body that is cut ends like a whole one
     row = wanted(ready, files, size=5_000)
@@ -315,7 +429,8 @@ def test_a_thumbnail_comes_beside_its_file_and_is_a_picture(ready, files, folder
     assert drain(ready) == {"stored": 2}
     assert there(folder) == [files.body] * 2
     files.body, files.content_type = b"%PDF-1.7", "application/pdf"
-    MaterialFile.objects.update(due_at=timezone.now())
+    Material.objects.update(modified_at=NOW + timedelta(days=1))
+    assert want(Material.objects.all(), now=timezone.now()) == 2
     assert drain(ready) == {"stored": 1, "refused": 1}
     problem = MaterialFile.objects.get(role="THUMBNAIL").problem
     assert problem == "a thumbnail of the type application/pdf is not shown"

@@ -2,6 +2,7 @@
 
 import io
 import tracemalloc
+import unicodedata
 import zipfile
 
 import pytest
@@ -116,6 +117,36 @@ def test_a_name_fits_a_file_system_and_breaks_no_character(boss, photo, name, cu
     assert in_zip.endswith(given)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "status", "part", "told"),
+    [
+        ("bytes=0-1", 206, slice(0, 2), "bytes 0-1/5008"),  # how Safari begins each film
+        ("bytes=5000-", 206, slice(5000, None), "bytes 5000-5007/5008"),
+        ("bytes=9999-", 416, slice(0, 0), "bytes */5008"),
+        ("bytes=9-1", 200, slice(None), None),
+    ],
+)
+def test_a_browser_that_plays_a_film_gets_the_part_that_it_asks_for(
+    boss, order, wanted, status, part, told
+):
+    deliver(order, names=["film.mp4"])
+    body = b"....ftyp" + b"x" * 5000
+    row = store(Material.objects.get(), body, content_type="video/mp4")
+    answer = boss.get(file_address(row), headers={"Range": wanted})
+    assert (answer.status_code, answer.get("Content-Range")) == (status, told)
+    found = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    assert (found, answer["Accept-Ranges"]) == (body[part], "bytes")
+    if status != 416:
+        assert answer["Content-Length"] == str(len(body[part]))
+        assert answer["Content-Disposition"] == 'inline; filename="film.mp4"'
+
+
+def test_a_browser_that_has_a_version_gets_it_only_once(boss, photo):
+    tag = boss.get(file_address(photo))["ETag"]
+    again = boss.get(file_address(photo), headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+
+
 def test_who_may_not_see_orders_gets_no_file(order, photo, client):
     nobody = client_of("properties.view_property")
     for address in (file_address(photo), zip_of(order)):
@@ -217,6 +248,31 @@ def test_the_zip_holds_every_stored_file_and_names_the_others(boss, order, photo
     assert {info.compress_type for info in whole.infolist()} == {zipfile.ZIP_STORED}
 
 
+def test_two_names_that_look_the_same_are_two_files_in_the_zip(boss, order, photo):
+    ready = MaterialSet.objects.get()
+    store(picture(ready, unicodedata.normalize("NFC", "Küche.png")), PNG + b"composed")
+    store(picture(ready, unicodedata.normalize("NFD", "Küche.png")), PNG + b"decomposed")
+    whole = saved(boss.get(zip_of(order)))
+    names = {unicodedata.normalize("NFC", name).casefold() for name in whole.namelist()}
+    assert len(names) == 3  # a Mac would write both into one file
+    assert {whole.read(name)[8:] for name in whole.namelist()} == {
+        b"picture",
+        b"composed",
+        b"decomposed",
+    }
+
+
+def test_a_file_that_is_replaced_while_the_zip_is_sent_is_in_it_as_the_newer_version(order, photo):
+    found = archive.contents(Material.objects.prefetch_related("files"))
+    newer = storage().save("newer", ContentFile(PNG + b"newer"))
+    storage().delete(photo.name)
+    MaterialFile.objects.filter(pk=photo.pk).update(name=newer, digest="newer", size=13)
+    whole = zipfile.ZipFile(io.BytesIO(b"".join(archive.stream(found))))
+    assert {name: whole.read(name) for name in whole.namelist()} == {
+        "Ground photo/HD/a.png": PNG + b"newer"
+    }
+
+
 @pytest.mark.once
 def test_a_zip_takes_as_much_memory_for_many_large_files_as_for_one(boss, order, photo):
     def peak() -> int:
@@ -244,6 +300,8 @@ def test_who_may_act_has_the_files_downloaded(order, photo):
     assert acting.post(address).status_code == 302
     ready = MaterialSet.objects.get()
     assert ready.due_at is not None
+    photo.refresh_from_db()
+    assert photo.due_at is not None  # a worker looks whether the storage still has it
 
 
 def test_who_may_only_view_has_nothing_downloaded(order, photo, settings):

@@ -13,22 +13,31 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.models import Hold, ReceivedEvent
+from crm_sync.models import Hold, NamedView, ReceivedEvent
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
+from orders.calendar import reminders
+from orders.calendar.feed import renew
 from orders.models import (
     Assignment,
+    CalendarFeed,
     ForgottenPerson,
+    Look,
     Order,
+    PersonSettings,
     Placement,
     PlatformUser,
+    Reminder,
+    ReminderSettings,
     StatusChange,
 )
+from orders.people.person_search import find
 from orders.people.preferences import choose
 from orders.platform_users import user_list
 from properties.domain.editing import edit
 from properties.models import Change, Property
 from properties.models.search_column import search
+from tests.together import crossing
 
 NAME, MAIL, PHONE = "Photographer One", "photographer.one@example.com", "+49 30 0000 0101"
 WORDS = (NAME, MAIL, PHONE)
@@ -127,6 +136,21 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     read_all(workspace)
     assert where(*words) == set()
     assert PlatformUser.objects.get(platform_id="101").gone_at is None
+
+
+@pytest.mark.rule("S23")
+def test_nothing_that_an_account_has_chosen_is_left_or_due_any_more(workspace, scheduled):
+    account = User.objects.create(username="one", email="one@example.com", is_staff=True)
+    of = {"person": account}
+    choose(account, kinds=(), only_mine=True, time_zone="", language="", now=now())
+    reminders.choose(account, hour=17, now=now())
+    Reminder.objects.create(assignment=Assignment.objects.all()[0], at=now(), **of)
+    renew(account, only_mine=True, now=now())
+    Look.objects.create(order=Order.objects.get(), at=now(), **of)
+    NamedView.objects.create(screen="orders.order", name="Mine", query="q=Other+Person", **of)
+    forget(account.email)
+    mine = (PersonSettings, ReminderSettings, Reminder, CalendarFeed, Look, NamedView)
+    assert [model.__name__ for model in mine if model.objects.filter(**of).exists()] == []
 
 
 @pytest.mark.rule("S23")
@@ -345,6 +369,27 @@ def test_a_photographer_with_a_single_name_goes_from_the_document_of_the_order(
     assert where("Anna") == set()
 
 
+@pytest.mark.rule("S23")
+def test_of_photographers_without_an_id_only_the_one_who_is_meant_is_forgotten(
+    workspace, scheduled
+):
+    first, second = scheduled.assignments.order_by("pk")[:2]
+    anna = {"name": "Anna Schmidt", "email": "anna@a.example"}
+    eva = {"name": "Eva Meier", "email": "eva@a.example"}
+    for row, person in ((first, anna), (second, eva)):
+        Assignment.objects.filter(pk=row.pk).update(photographer=person)
+    mine = {"workspace": workspace, "order": scheduled, "photographer": anna}
+    Assignment.objects.create(platform_id="another", **mine)
+    assert len(find(["anna@a.example"]).records) == 1  # equal contacts are compared once
+    found = line(scheduled, "Anna Schmidt asked Eva Meier")
+    result, code = forget("anna@a.example")
+    assert result["looked_for"] == ["anna schmidt", "anna@a.example"]
+    assert (code, where("anna@a.example", "Anna Schmidt")) == (0, set())
+    for row in (found, second):
+        row.refresh_from_db()
+    assert (found.new, second.photographer) == ("[forgotten] asked Eva Meier", eva)
+
+
 def user(workspace, key: str, **contact: str) -> PlatformUser:
     return PlatformUser.objects.create(workspace=workspace, platform_id=key, **contact)
 
@@ -420,3 +465,35 @@ def test_what_only_contains_a_word_is_somebody_else(workspace, scheduled):
     StatusChange.objects.filter(order=order).update(new="Photographer Onegin, xphotographer one")
     forget(NAME)
     assert not StatusChange.objects.filter(new__contains="[forgotten]").exists()
+
+
+@pytest.mark.rule("S23")
+@pytest.mark.django_db(transaction=True)
+def test_a_user_who_is_forgotten_while_the_list_is_read_stays_forgotten(workspace):
+    read_all(workspace)
+    user = PlatformUser.objects.get(platform_id="101")
+    PlatformUser.objects.update(country="")  # so that the read has something to write
+    user_list.ask(workspace.pk, now())
+    crossing(
+        lambda: turn.take(hooks.queue("users"), workspace.pk, seconds=20.0),
+        lambda: forget(user.name),
+        at='FROM "orders_platformuser" WHERE ("orders_platformuser"."platform_id" IN',
+    )
+    assert where(user.email, user.name) == set()
+
+
+@pytest.mark.rule("S23")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("queue", ["orders", "assignments"])
+def test_a_photographer_who_is_forgotten_while_an_order_is_read_stays_forgotten(
+    workspace, scheduled, queue
+):
+    read_all(workspace)
+    Order.objects.update(due_at=now())
+    Assignment.objects.update(due_at=now())
+    crossing(
+        lambda: turn.take(hooks.queue(queue), workspace.pk, seconds=20.0),
+        lambda: forget(MAIL),
+        at='FROM "orders_assignment" WHERE ("orders_assignment"."platform_id" IN',
+    )
+    assert where(*WORDS) == set()

@@ -165,6 +165,14 @@ def test_who_may_not_make_accounts_invites_nobody_and_an_old_login_needs_the_pas
     assert User.objects.filter(username="ada@example.com").exists()
 
 
+def test_an_address_that_no_header_can_hold_has_the_link_shown(boss):
+    odd = User.objects.create(username="ada", email="ada@ü..example", is_staff=True)
+    posted = {"action": "send_link", "_selected_action": [str(odd.pk)]}
+    text = boss.post(USERS, posted).content.decode()
+    assert "The mail could not be sent (UnicodeError)" in text
+    assert "It is shown only now." in text
+
+
 def test_another_link_is_sent_to_one_person_and_ends_the_first_when_it_is_used(boss, main):
     boss.post(INVITE, typed(workspaces=[main.pk]))
     ada = User.objects.get(username="ada@example.com")

@@ -7,10 +7,8 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.work import turn
 from orders.admin.file_view import file_address
-from orders.materials.file_requests import want
 from orders.models import Material, MaterialFile, MaterialSet
-from tests.crm_sync.admin_pages import client_of, queries_of
-from tests.orders.admin_rows import NOW, make_order
+from tests.orders.admin_rows import make_order
 from tests.orders.test_events import hear
 from tests.orders.test_file_view import store
 from tests.orders.test_gallery import deliver, picture
@@ -51,14 +49,6 @@ def test_the_overview_counts_those_that_a_person_has_to_look_at(ready, boss):
     assert (link in text, "1 file of what was delivered" in text) == (True, True)
 
 
-def test_the_list_takes_as_many_queries_for_many_files(ready, boss):
-    store(picture(ready, "a.png"))
-    one = queries_of(boss, LIST)
-    for number in range(20):
-        store(picture(ready, f"{number}.png"))
-    assert queries_of(boss, LIST) == one
-
-
 def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home, boss, drain_all):
     box.marketing_ready("201", "LINKEDIN")
     hear(box, drain_all)
@@ -76,11 +66,3 @@ def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home
     row.refresh_from_db()
     assert (row.due_at is None, Material.objects.get().url[:4]) == (False, "http")
     assert [path.rpartition("/")[2] for _, path, _, _ in box.calls] == ["marketing-materials"]
-
-
-def test_who_may_only_view_has_nothing_tried_again(ready):
-    row = wanted(ready, "gone.png", problem="No.")
-    viewer = client_of("orders.view_materialfile")
-    viewer.post(LIST, {"action": "try_again", "_selected_action": row.pk})
-    assert MaterialSet.objects.get().due_at is None
-    assert want([], now=NOW) == 0

@@ -11,6 +11,7 @@ from crm_sync import hooks
 from crm_sync.hooks import Outcome
 from crm_sync.platform.addresses import resolved
 from crm_sync.work import turn
+from crm_sync.work.queues import RowOutcome
 from orders.materials import expectations
 from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
@@ -187,6 +188,25 @@ def test_an_announcement_during_the_fetch_of_what_nobody_announced_leaves_each_o
     announce(order, "POST_WEB", seconds=1)
     assert fetch(order) == {"read": 1}
     assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
+
+
+@pytest.mark.rule("I27")
+def test_a_worker_that_stalls_after_the_lists_withdraws_nothing_that_came_later(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    said: list[str] = []
+
+    def others_go_on(environ) -> None:
+        said.append(environ["PATH_INFO"])
+        if len(said) == 3:  # the last list has been answered
+            MaterialSet.objects.update(lease_until=now() - timedelta(seconds=1), due_at=now())
+            there(box, order).append(there(box, order)[0] | {"id": "late-1"})
+            assert fetch(order) == {"read": 1}
+
+    Between(box, PLATFORM).after = others_go_on
+    assert fetch(order) == {RowOutcome.LOST: 1}
+    late = Material.objects.get(platform_id="late-1")
+    assert (late.withdrawn_at, MaterialSet.objects.filter(due_at=None).count()) == (None, 2)
 
 
 def test_a_second_time_all_is_asked_for_also_what_seems_older(box, delivered, asked):

@@ -8,6 +8,7 @@ from django.utils.translation import override
 from crm_sync.hooks import Effect, Outcome
 from crm_sync.sentence import Sentence
 from orders.models import Assignment, MaterialSet, Order, StatusChange
+from properties.models import Property
 from tests.orders.conftest import (
     appointed,
     at,
@@ -85,6 +86,17 @@ def test_an_unknown_order_is_tied_to_its_property_by_either_name(workspace, home
         tell(workspace, "VISUALS_READY", **said, **ids, **name)
     tied = Order.objects.order_by("platform_id").values_list("real_estate_property", flat=True)
     assert list(tied) == [home.pk, home.pk, None]
+
+
+def test_an_order_of_another_property_with_the_same_reference_is_not_tied_to_ours(workspace, home):
+    names = {"objectReferenceId": "SEED-1", "realEstatePropertyId": "999"}
+    ready = {"timestamp": at(1), "assignmentId": "7", "visualType": "POST", "product": "FLOOR_PLAN"}
+    tell(workspace, "VISUALS_READY", orderId="1", **ready, **names)
+    order = Order.objects.get()
+    assert (order.real_estate_property, order.property_platform_id) == (None, "999")
+    Property.objects.create(workspace=workspace, platform_id="999")  # as a pull finds it (A44)
+    tell(workspace, "VISUALS_READY", orderId="1", **ready, **names)
+    assert Order.objects.get().real_estate_property.platform_id == "999"
 
 
 @pytest.mark.rule("6.3 ASSIGNMENT_STATUS_UPDATED orderId")

@@ -95,6 +95,34 @@ def test_a_cancelled_appointment_is_removed_from_the_calendar(row, whole_order):
     assert (last["UID"], last["SEQUENCE"] > first["SEQUENCE"]) == (first["UID"], True)
 
 
+@pytest.mark.parametrize("whole_order", [False, True])
+def test_a_cancelled_appointment_is_removed_although_the_platform_shows_its_time_no_more(
+    row, whole_order
+):
+    agent()
+    sets(row)
+    _, [(_, _, [first])] = mailed()
+    happens(row.order, "APPOINTMENT", "", previous=row.scheduled_at.isoformat(), assignment=row)
+    Assignment.objects.filter(pk=row.pk).update(scheduled_at=None)
+    if whole_order:
+        Order.objects.update(status="CANCELLED")
+        happens(row.order, "ORDER_STATUS", "CANCELLED")
+    else:
+        cancels(row)
+    _, [(name, method, [last])] = mailed()
+    assert (name, method, last.decoded("dtstart")) == ("cancelled.ics", "CANCEL", row.scheduled_at)
+    assert (last["UID"], last["SEQUENCE"] > first["SEQUENCE"]) == (first["UID"], True)
+
+
+def test_a_time_that_was_given_up_before_the_cancellation_and_is_past_is_in_no_file(row):
+    agent()
+    past = timezone.now() - HOUR
+    happens(row.order, "APPOINTMENT", "", previous=past.isoformat(), assignment=row)
+    Assignment.objects.filter(pk=row.pk).update(scheduled_at=None)
+    cancels(row)
+    assert mailed()[1] == []
+
+
 def test_it_is_the_event_of_the_calendar_that_the_person_reads(row):
     person = agent()
     sets(row)

@@ -352,6 +352,15 @@ def test_an_address_that_is_refused_says_so_and_holds_up_nobody(main, settings):
     assert "no such user" in PersonSettings.objects.get().problem
 
 
+def test_an_address_that_no_header_can_hold_says_so_and_is_tried_less_and_less_often(main):
+    agent(email="agent@ü..example")
+    cancelled(make_order(main))
+    assert drain() == {"put off": 1}
+    row = PersonSettings.objects.get()
+    assert "UnicodeError" in row.problem
+    assert (row.attempts, row.telling_until) == (1, None)
+
+
 def test_a_worker_that_dies_between_sending_and_the_watermark_sends_the_same_again(main, settings):
     agent()
     cancelled(make_order(main, "1"))

@@ -106,10 +106,10 @@ def test_a_wrong_choice_is_named_and_orders_nothing(box, workspace, home, wishes
 
 
 def test_a_refused_order_failed_with_the_words_of_the_platform(box, workspace, home, wire):
-    wire.answers["/v1/orders"] = ("409 Conflict", b'{"message": "the session is used"}')
+    wire.answers["/v1/orders"] = ("422 Unprocessable Entity", b'{"message": "no more credit"}')
     done = order_one(workspace)
     assert (done.state, done.order) == (State.FAILED, None)
-    assert done.problem == "POST /v1/orders: 409 the session is used"
+    assert done.problem == "POST /v1/orders: 422 no more credit"
     assert Order.objects.count() == 0
 
 
@@ -199,7 +199,7 @@ def test_two_orders_that_could_be_the_one_are_left_to_a_person(box, workspace, h
     assert first.problem.endswith(f"It could be order {' or '.join(box.workspace.orders)}.")
 
 
-@pytest.mark.parametrize("other", ["user", "property", "earlier", "taken"])
+@pytest.mark.parametrize("other", ["user", "property", "product", "earlier", "taken"])
 def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, other):
     wire.after["POST /v1/orders"] = lost
     done = order_one(workspace)
@@ -208,6 +208,8 @@ def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, 
         there["userId"] = "102"
     elif other == "property":
         there["realEstatePropertyId"] = "202"
+    elif other == "product":
+        box.workspace.assignments[there["assignments"][0]]["products"] = ["FLOOR_PLAN"]
     elif other == "earlier":
         there["createdAt"] = (now() - timedelta(minutes=1)).isoformat()
     else:

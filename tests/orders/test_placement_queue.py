@@ -1,5 +1,6 @@
 """A confirmed placement is sent by a worker, at most once, wherever a process dies (I9)."""
 
+import io
 import json
 import threading
 import uuid
@@ -12,14 +13,17 @@ from django.contrib.auth.models import User
 
 from crm_sync import hooks
 from crm_sync.models import Workspace
+from crm_sync.platform import transport
 from crm_sync.work import slots, turn
 from orders.models import Order, Placement
 from orders.placing import confirmation
 from properties.push.queue import PROPERTIES
 from sandbox.interface import catalogue
 from tests import placing
+from tests.conftest import PLATFORM
 from tests.orders.conftest import calls, now
 from tests.together import together
+from tests.wsgi import WsgiAdapter
 
 State = Placement.State
 POSTED = ("POST", "/v1/orders")
@@ -206,6 +210,29 @@ def test_what_a_dead_worker_has_ordered_is_settled_when_the_order_is_heard_of(
     drain_all()
     assert (state(ready), sent(box)) == (State.PLACED, 1)
     assert ready.order.platform_id == there["id"]
+
+
+@pytest.mark.rule("I9")
+def test_an_order_that_a_proxy_has_sent_twice_is_uncertain_and_never_free_to_order_again(
+    box, workspace, ready, drain_all
+):
+    def twice(environ, start_response):
+        if (environ["REQUEST_METHOD"], environ["PATH_INFO"]) == POSTED:
+            content = environ["wsgi.input"].read()
+            b"".join(box({**environ, "wsgi.input": io.BytesIO(content)}, lambda *_: None))
+            environ["wsgi.input"] = io.BytesIO(content)
+        return box(environ, start_response)
+
+    transport.MOUNTS[PLATFORM] = WsgiAdapter(twice)
+    confirm(ready)
+    assert drain(workspace) == {"sent": 1}
+    assert state(ready) == State.UNCERTAIN
+    assert "409" in ready.problem
+    (there,) = box.workspace.orders.values()
+    box.advance(there["assignments"][0])
+    box.deliver()
+    drain_all()
+    assert (state(ready), ready.order.platform_id) == (State.PLACED, there["id"])
 
 
 def test_a_worker_that_lost_its_lease_sends_nothing(box, workspace, ready, wire):
@@ -442,3 +469,39 @@ def test_another_product_under_the_id_of_the_confirmed_one_is_not_ordered(worksp
     drain(workspace)
     row.refresh_from_db()
     assert [(one["id"], one["product"]) for one in row.products] == [("13", "GROUND_PHOTO")]
+
+
+@pytest.mark.rule("I9")
+def test_another_option_under_the_id_of_the_confirmed_one_is_not_ordered(
+    box, workspace, ready, wire
+):
+    confirm(ready)  # 21 is the invoice to the workspace
+    box.workspace.sessions.clear()
+    wire.answers["/instructions"] = options(billing={"21": SELLER, "22": US})
+    wire.answers["/v1/orders"] = ("201 Created", b'{"id": "7000"}')
+    drain(workspace)
+    assert (state(ready), ready.instructions["billing"]) == (State.PLACED, "22")
+
+
+@pytest.mark.rule("I9")
+def test_an_option_whose_id_means_something_else_now_is_named_and_nothing_is_sent(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    wire.answers["/instructions"] = options(billing={"21": SELLER})
+    assert drain(workspace) == {"not possible": 1}
+    assert (state(ready), sent(box)) == (State.FAILED, 0)
+    assert ready.problem == f"Not offered: Billing: {US}"
+
+
+US, SELLER = (label for _, label in catalogue.INSTRUCTIONS["billing"])
+
+
+def options(**others: dict[str, str]) -> tuple[str, bytes]:
+    """Answer with the options of the catalogue, and others in the named parts."""
+    parts = {part: dict(there) for part, there in catalogue.INSTRUCTIONS.items()} | others
+    listed = {
+        part: [{"id": key, "label": label} for key, label in there.items()]
+        for part, there in parts.items()
+    }
+    return "200 OK", json.dumps(listed).encode()

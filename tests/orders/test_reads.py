@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-from django.db import connection
+from django.db import DataError, connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import hooks
@@ -245,11 +245,18 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     bad, good = place(), place()
     Order.objects.filter(pk=bad.pk).update(due_at=now() - timedelta(minutes=2))
     Order.objects.filter(pk=good.pk).update(due_at=now() - timedelta(minutes=1), read_at=None)
-    wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": 1e999}')
-    assert turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0).counts == {
-        "failed": 1,
-        "read": 1,
-    }
+    wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": "odd"}')
+
+    def refuse(execute, sql, params, many, context):
+        if '"odd"' in str(params):
+            raise DataError("the database does not take it")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        assert turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0).counts == {
+            "failed": 1,
+            "read": 1,
+        }
     bad.refresh_from_db()
     good.refresh_from_db()
     assert bad.due_at > now()

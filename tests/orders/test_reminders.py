@@ -8,6 +8,7 @@ import time_machine
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db import IntegrityError, transaction
+from django.test import Client
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,8 @@ from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_assignment, make_order
 from tests.together import together
 
-MINE = "/admin/orders/personsettings/mine/"
+LIST = "/admin/orders/personsettings/"
+MINE = f"{LIST}mine/"
 AT = datetime(2026, 3, 12, 9, 30, tzinfo=UTC)  # a Thursday
 ZURICH = ZoneInfo("Europe/Zurich")
 
@@ -158,6 +160,30 @@ def test_a_mail_server_that_fails_delays_it_and_loses_nothing(main, settings):
         settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
         assert passes(main, clock, 1) == [ONE]
         assert ReminderSettings.objects.get().problem == ""
+
+
+def test_a_reminder_that_cannot_be_mailed_is_shown_to_both_and_tried_again_by_an_operator(
+    main, settings
+):
+    with time_machine.travel(datetime(2026, 3, 11, 16, tzinfo=UTC), tick=False) as clock:
+        person = agent()
+        appointment(main)
+        boss, mine = client_of(superuser=True), Client()
+        mine.force_login(person)
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+        passes(main, clock, 0.25)
+        problem = ReminderSettings.objects.get().problem
+        assert "could not be sent: " + problem in mine.get(MINE).content.decode()
+        text = boss.get(LIST).content.decode()
+        assert [one in text for one in (person.username, problem, "Reminders")] == [True] * 3
+        settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+        chosen = {"action": "try_again", "_selected_action": [PersonSettings.objects.get().pk]}
+        assert "1 mail is tried again now." in boss.post(LIST, chosen, follow=True).content.decode()
+        assert ReminderSettings.objects.get().due_at == timezone.now()
+        assert PersonSettings.objects.get().due_at is None
+        turn.take(hooks.queue("reminders"), main.pk, seconds=5.0)
+        assert [one.subject for one in mail.outbox] == [ONE]
 
 
 def test_after_a_kill_between_sending_and_noting_the_same_mail_goes_again(main):

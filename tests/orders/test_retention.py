@@ -1,6 +1,7 @@
 """Users whom nothing names, and files of ended orders, go after their days and not before (S23)."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
@@ -76,3 +77,15 @@ def test_the_files_of_ended_orders_stay_until_a_setting_says_how_long(stored, se
     assert kept == {"IN_PROGRESS", "new"}
     assert MaterialFile.objects.count() == 2
     assert Material.objects.count() == 4  # it says still what was delivered, and where it is
+
+
+def test_a_file_that_cannot_be_removed_keeps_its_row_until_it_can(stored, settings):
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"files": 365}
+    stuck = Path(storage().path(stored["CANCELLED"].name))
+    stuck.unlink()
+    (stuck / "open").mkdir(parents=True)  # the storage refuses to remove it
+    assert clear_deliveries() == {"files of materials": 1}
+    assert MaterialFile.objects.filter(pk=stored["CANCELLED"].pk).exists()
+    (stuck / "open").rmdir()
+    assert clear_deliveries() == {"files of materials": 1}
+    assert (MaterialFile.objects.count(), stuck.exists()) == (2, False)

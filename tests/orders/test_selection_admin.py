@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from crm_sync import hooks
 from crm_sync.models import Workspace
-from orders.models import Order, Placement
+from orders.models import Order, Placement, PlatformUser
 from orders.placing import selection
 from properties.models import Property
 from tests.conftest import PLATFORM
@@ -21,6 +21,7 @@ from tests.orders.conftest import calls, lost
 from tests.orders.placing_agent import PROPERTIES, Agent, drain, sent
 from tests.platforms import Between
 from tests.properties.form_page import force, make
+from tests.together import crossing
 
 State = Placement.State
 ONE_EACH = {"quantity-11": "1", "quantity-13": "1"}
@@ -45,8 +46,7 @@ def group_page(agent: Agent, rows: list[Property]) -> str:
 
 
 def place(agent: Agent, page: str, **more: str):
-    seen = re.search(r'name="seen" value="(\w+)"', agent.client.get(page).content.decode())
-    return agent.client.post(page, {"step": "place", "seen": seen.group(1)} | more)
+    return agent.client.post(page, agent.shown(page) | {"step": "place"} | more)
 
 
 def states() -> dict[str, str]:
@@ -76,6 +76,31 @@ def test_each_chosen_property_gets_its_order_after_one_review(box, workspace, ho
         assert f"Order {order.platform_id}" in text
     assert "This is what came of them." in text
     assert "Sum of what was ordered 1,014.00 EUR" in text
+
+
+@pytest.mark.rule("I9")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_selection_first", [True, False])
+def test_of_two_people_who_order_the_same_at_one_moment_the_later_one_is_warned(
+    box, workspace, homes, agent, is_selection_first
+):
+    other = Agent(
+        client_of(
+            *("properties.view_property", "properties.change_property", "orders.view_order"),
+            *("orders.view_placement", "orders.add_placement", "orders.change_placement"),
+        )
+    )
+    PlatformUser.objects.filter(platform_id="102").update(account=User.objects.last())
+    page = group_page(agent, homes[:2])
+    drain(workspace)
+    review = other.review(other.order(homes[0]), **ONE_EACH)
+    shown = other.shown(review)
+    meet = [lambda: place(agent, page), lambda: other.place_as(review, shown)]
+    crossing(*(meet if is_selection_first else meet[::-1]), at='UPDATE "orders_placement"')
+    confirmed = Placement.objects.filter(state=State.CONFIRMED, object_reference_id="SEED-1")
+    assert [one.group is not None for one in confirmed] == [is_selection_first]
+    warning = "SEED-1 has an order on its way with the same product"
+    assert warning in (other.text(review) if is_selection_first else agent.text(page))
 
 
 def sums(agent: Agent, page: str) -> list[str]:
@@ -183,6 +208,22 @@ def test_what_has_an_open_order_is_named_and_left_out_with_one_click(box, worksp
     assert "open order" not in agent.text(page)
 
 
+def test_what_somebody_else_orders_after_the_review_is_named_before_any_is_placed(
+    box, workspace, homes, agent
+):
+    page = group_page(agent, homes[:3])
+    drain(workspace)
+    shown = agent.shown(page)
+    order = make_order(workspace, "5000", real_estate_property=homes[2])
+    make_assignment(order, products=["FLOOR_PLAN"])
+    answer = agent.client.post(page, shown | {"step": "place"}, follow=True)
+    assert "It is not as you have seen it any more" in answer.content.decode()
+    assert set(states().values()) == {"READY"}
+    assert "H-1 has an open order with the same product: order 5000" in agent.text(page)
+    place(agent, page)
+    assert drain(workspace) == {"sent": 3}
+
+
 def test_one_property_is_left_out_and_the_others_stay(homes, agent, workspace):
     page = group_page(agent, homes[:3])
     drain(workspace)
@@ -209,6 +250,36 @@ def test_what_another_window_changes_while_one_is_left_out_stays(box, homes, age
     assert agent.client.post(page, {"leave_out": str(lead.pk)}).status_code == 302
     following.refresh_from_db()
     assert (following.revision, following.problem) == (9, "changed")
+
+
+def test_a_window_whose_property_another_one_leaves_out_meanwhile_finds_it_gone(box, homes, agent):
+    between = Between(box, PLATFORM)
+    page = choose(agent, homes[:2])
+    lead = Placement.objects.order_by("pk")[0]
+    form = agent.client.get(page, follow=True).context["form"]
+    typed = {name: form[name].value() or "" for name in form.fields} | ONE_EACH
+
+    def leave_it_out(environ):
+        selection.leave_out(lead.group, [lead.pk])
+
+    between.before = leave_it_out
+    choices = reverse("admin:orders_placement_choose", args=[lead.pk])
+    assert agent.client.post(choices, typed | {"step": "choose"}).status_code == 404
+    assert sent(box) == 0
+
+
+def test_a_second_click_places_nothing_more_and_does_not_ask_for_another_look(
+    box, workspace, homes, agent
+):
+    page = group_page(agent, homes[:3])
+    drain(workspace)
+    clicked = agent.shown(page) | {"step": "place"}
+    for _ in range(2):
+        agent.client.post(page, clicked)
+    text = agent.text(page)
+    assert ("Being placed 3" in text, "look at it again" in text) == (True, False)
+    drain(workspace)
+    assert sent(box) == 3
 
 
 def test_what_waits_is_taken_back_together(box, workspace, homes, agent):

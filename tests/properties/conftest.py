@@ -10,6 +10,7 @@ from django.test import Client
 from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
+from properties.models import Sender
 from tests.conftest import PLATFORM, TOKEN
 from tests.properties.virtual import World, virtual_clock
 
@@ -17,6 +18,14 @@ from tests.properties.virtual import World, virtual_clock
 @pytest.fixture
 def main(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://platform.test")
+
+
+@pytest.fixture
+def agency(main) -> Sender:
+    """Return a sender whose missing properties become private."""
+    return Sender.objects.create(
+        workspace=main, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
+    )
 
 
 @pytest.fixture

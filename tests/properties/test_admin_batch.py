@@ -16,6 +16,7 @@ from properties.domain.editing import create, edit
 from properties.models import Batch, Property
 from properties.push import batches
 from tests.crm_sync.admin_pages import client_of
+from tests.platforms import delete
 from tests.properties.form_page import force, make
 
 LIST = "/admin/properties/property/"
@@ -229,7 +230,7 @@ def test_a_read_takes_over_what_others_changed(
 
 def test_a_read_creates_nothing_again_that_is_gone(box, stock, admin_client, drain_all):
     row = stock[0]
-    box.workspace.properties.pop(row.platform_id)
+    delete(box, row.platform_id)
     admin_client.post(f"{LIST}{row.pk}/read/")
     drain_all()
     gone = Property.objects.get(pk=row.pk)
@@ -242,6 +243,18 @@ def test_a_read_creates_nothing_again_that_is_gone(box, stock, admin_client, dra
     assert due(*stock) == [False, True, True]
     page = admin_client.get(f"{LIST}{row.pk}/change/").content.decode()
     assert "Refresh from the platform" not in page
+
+
+def test_a_read_of_nothing_but_what_is_gone_was_not_started_before(admin_client, main):
+    gone = {"platform_id": "1", "problem": {"GONE": {"": "gone"}}, "due_at": None}
+    row = force(make(main), **gone)
+    page = choose(admin_client, "read", row)
+    said = admin_client.post(page, follow=True).context["messages"]
+    assert [str(one) for one in said] == []
+    batch = Batch.objects.get()
+    assert (batch.confirmed_at is None, due(row)) == (False, [False])
+    again = admin_client.post(page, follow=True).context["messages"]
+    assert [str(one) for one in again] == ["This was started before."]
 
 
 def test_a_read_never_forgets_what_may_still_be_on_its_way(main):

@@ -1,6 +1,7 @@
 """The chosen properties as a file: what the command writes, from the list."""
 
 import csv
+import errno
 import io
 import json
 import tempfile
@@ -94,6 +95,20 @@ def test_what_the_format_cannot_hold_is_told(admin_client, stock, main):
     (message,) = messages_of(admin_client)
     assert "platform id P-5 was left out: it has no reference of ours" in message
     assert "A4 was left out: " in message
+
+
+def test_an_export_to_a_full_disk_says_so_and_leaves_no_draft(
+    admin_client, stock, monkeypatch, tmp_path
+):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export_actions, "written", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert export(admin_client, "csv", stock).status_code == 302
+    text = "Nothing was exported: the server cannot write the file now; its disk may be full"
+    assert messages_of(admin_client) == [text]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_file_holds_one_workspace(admin_client, stock):

@@ -85,6 +85,11 @@ def test_the_history_is_narrowed_to_one_field_and_paged(admin_client, flat, main
     ]
 
 
+def test_a_nul_in_the_field_of_a_history_is_left_out(admin_client, flat):
+    page = admin_client.get(history(flat), {"field": "ti\0tle"})
+    assert (page.status_code, page.context["chosen"]) == (200, "title")
+
+
 def test_the_history_takes_the_same_queries_however_long_it_is(admin_client, flat, admin_user):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -108,6 +113,7 @@ def test_undo_sets_the_field_back_as_a_change_that_is_sent(admin_client, flat, a
     undone = last("heatingType")
     assert (undone.old, undone.new, undone.origin) == ("DISTRICT", "GAS", "ADMIN")
     assert (undone.actor, undone.note) == (admin_user, f"undo of change {change.pk}")
+    assert undone.note.message == "undo of change %(id)s"  # it is read in each language
 
 
 def test_undo_of_the_first_value_clears_the_field(admin_client, flat):

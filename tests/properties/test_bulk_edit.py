@@ -16,6 +16,7 @@ from properties.models import Batch, BatchEdit, Change, Property, Undo
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.properties.form_page import force, make, read
 from tests.properties.test_admin_batch import choose
+from tests.properties.test_admin_changes import agent
 
 HOW = {"origin": "ADMIN", "now": now()}
 
@@ -168,6 +169,22 @@ def test_the_history_of_a_property_leads_to_the_batch(admin_client, three):
     confirm(admin_client, page)
     history = admin_client.get(f"/admin/properties/property/{three[0].pk}/history/")
     assert f'href="{page}"' in history.content.decode()
+
+
+@pytest.mark.rule("S12")
+def test_a_history_leads_nobody_to_a_batch_with_properties_of_another_workspace(
+    admin_client, main, three
+):
+    other = Workspace.objects.create(slug="other", base_url="http://platform.test")
+    pages = []
+    for rows, author in ((three[:1], "New"), ([three[0], make(other, "B-1")], "Newer")):
+        pages.append(plan_of(admin_client, *rows, author=author))
+        confirm(admin_client, pages[-1])
+    person = agent(main)
+    history = person.get(f"/admin/properties/property/{three[0].pk}/history/")
+    found = [one.batch for one in history.context["entries"] if one.path == "author"]
+    assert found == ["", pages[0]]
+    assert [person.get(page).status_code for page in pages] == [200, 404]
 
 
 def test_all_of_the_filter_are_set_though_one_page_shows_fewer(admin_client, three):
@@ -327,6 +344,8 @@ def test_the_queries_of_a_page_are_the_same_for_1_and_for_60_properties(admin_cl
             plan_again(admin_client, page, author="New")
         if step == "result":
             confirm(admin_client, page)
+            while counts(admin_client, page).to_set:  # one request may end before all are set
+                admin_client.post(page, {"step": "go on"})
         return queries_of(admin_client, page)
 
     rows = [make(main, f"A-{n}") for n in range(61)]

@@ -50,7 +50,6 @@ def is_valid(leaves: dict[str, Any]) -> bool:
     return not validate_document(merge.document(leaves))
 
 
-@pytest.mark.django_db
 @pytest.mark.rule("I1")
 @SETTINGS
 @given(

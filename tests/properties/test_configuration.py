@@ -68,10 +68,10 @@ def filled() -> None:
     daily = {"every_minutes": None, "daily_at": time(6, 30), "expect_hours": None}
     for _ in range(2):  # nothing forbids two that are equal
         Source.objects.create(**shared, address="file:/srv/feeds/", **daily, mail_to="a@x.test")
-    Subscription.objects.create(
-        workspace=main, address=HOOK, kinds=["property.in_sync"], secret=SIGNING, due_at=NOW
-    )
-    outbox.note_kinds(main.pk)
+    with outbox.changing(main.pk):
+        Subscription.objects.create(
+            workspace=main, address=HOOK, kinds=["property.in_sync"], secret=SIGNING, due_at=NOW
+        )
     at_four = CrontabSchedule.objects.create(minute="0", hour="4, 5", timezone="Europe/Zurich")
     task = PeriodicTask.objects.get(task="crm_sync.clear_deliveries")
     PeriodicTask.objects.filter(pk=task.pk).update(interval=None, crontab=at_four, enabled=False)
@@ -258,6 +258,8 @@ def test_a_plan_says_what_would_be_made_changed_and_left(tmp_path, monkeypatch):
 SENDER = "    senders: [{name: a}]\n"
 SOURCE = SENDER + "    sources: [{sender: a, address: 'https://x.test/f'%s}]\n"
 HELD = "    subscriptions: [{address: %s, kinds: %s}]\n"
+HOURLY = "schedules: [{name: a, every: 1 hours%s}]\n"
+TASK = "schedules: [{name: a, task: crm_sync.clear_deliveries, %s}]\n"
 KINDS = ", ".join(one.name for one in hooks.plugged().message_kinds)
 UNFIT = [
     ("    colour: red\n", 2, "workspaces[0].colour: is unknown; expected one of slug, base_url"),
@@ -350,6 +352,26 @@ UNFIT = [
     ),
     ("schedules: [{name: a, task: b, crontab: '* *'}]\n", 1, "schedules[0].crontab: expected five"),
     ("schedules: [{name: a, task: b, crontab: '99 * * * *'}]\n", 1, "schedules[0].crontab: "),
+    (
+        HOURLY % ", task: b",
+        1,
+        "schedules[0].task: is no task of this installation; expected one of",
+    ),
+    (TASK % "crontab: '0 4 31 2 *'", 1, "schedules[0].crontab: expected a day that comes"),
+    (TASK % "every: 2000000000 days", 1, "schedules[0].every: expected a time that comes"),
+    (TASK % "every: 9999999 days", 1, "schedules[0].every: expected a time that comes"),
+    (
+        TASK % "every: 1 days, expire_seconds: 5, expires: 2027-01-31T06:30:00+00:00",
+        1,
+        "schedules[0].expires: expected either expires or expire_seconds",
+    ),
+    (
+        TASK % "every: 1 days, start_time: 0001-01-01T00:00:00+14:00",
+        2,
+        "schedules[0].start_time: is '0001-01-01T00:00:00+14:00'; expected a moment such as",
+    ),
+    (TASK % f"every: 1 days, args: '{'[' * 9999}'", 1, "schedules[0].args: expected JSON: a list"),
+    (TASK % "every: 1 days, args: '[NaN]'", 1, "schedules[0].args: expected JSON: a list"),
     ("jobs: []\n", 2, "jobs: is unknown; expected one of version, workspaces, schedules"),
 ]
 

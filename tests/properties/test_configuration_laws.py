@@ -94,8 +94,9 @@ TARGETS = st.fixed_dictionaries(
 RULES = st.fixed_dictionaries(
     {"field": st.sampled_from(sorted(RULED)), "owner": st.sampled_from(OWNERS_OF)}
 )
+TASKS = ("crm_sync.clear_deliveries", "crm_sync.tick", "celery.backend_cleanup")
 SCHEDULES = st.fixed_dictionaries(
-    {"name": TEXTS, "task": TEXTS},
+    {"name": TEXTS, "task": st.sampled_from(TASKS)},
     optional={"enabled": st.booleans(), "description": TEXTS, "priority": st.integers(0, 255)},
 )
 WHEN = st.builds(lambda n: {"every": f"{n} minutes"}, st.integers(1, 99)) | st.builds(

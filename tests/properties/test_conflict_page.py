@@ -170,6 +170,27 @@ def test_the_list_shows_all_three_values_and_leads_to_the_page(row, admin_client
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("searched", "language", "paths"),
+    [
+        ("texts", "en", {"localizations"}),
+        ("Überschrift", "de", set()),
+        ("titel", "de", {"title"}),
+        ("title", "de", {"title"}),
+        ("A-1", "en", {"localizations", "title"}),
+        ("&", "en", set()),
+    ],
+)
+def test_the_list_is_searched_by_reference_and_by_the_name_of_a_field(
+    main, admin_client, searched, language, paths
+):
+    property_ = create(main, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    for path in ("localizations", "title"):
+        Conflict.objects.create(real_estate_property=property_, path=path, ours="1", theirs="2")
+    page = admin_client.get(LIST, {"q": searched}, headers={"accept-language": language})
+    assert {one.path for one in page.context["cl"].result_list} == paths
+
+
 def test_a_viewer_sees_the_values_and_can_choose_nothing(row, client):
     viewer = User.objects.create_user("viewer", is_staff=True)
     codenames = ("view_conflict", "all_workspaces")
@@ -188,7 +209,7 @@ def test_a_rent_of_both_sides_is_one_edit_and_the_others_stay_open(
 ):
     rent = {"Gross": "OURS", "Net": "OURS", "Additional costs": "THEIRS"}
     page = press(admin_client, row, "CHOSEN", prices__rent=rent)
-    assert said(page) == ["Decided: 1.", "Still open: 2."]
+    assert said(page) == ["1 conflict is decided.", "2 conflicts are still open."]
     assert open_fields() == ["localizations", "title"]
     made = {"gross": 90, "net": 70, "extra": 40}
     change = Change.objects.filter(path="prices.rent").latest("pk")
@@ -209,7 +230,7 @@ def test_several_fields_are_decided_in_one_commit_and_go_out_in_one_patch(
     page = press(
         admin_client, row, "CHOSEN", title={"": "OURS"}, localizations=texts, prices__rent=rent
     )
-    assert said(page) == ["Decided: 3."]
+    assert said(page) == ["3 conflicts are decided."]
     assert page.request["PATH_INFO"] == reverse("admin:properties_property_change", args=[row.pk])
     decisions = dict(Conflict.objects.values_list("path", "decision"))
     assert decisions == {"title": "OURS", "localizations": "BOTH", "prices.rent": "THEIRS"}
@@ -309,8 +330,8 @@ def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(ro
     page = press(admin_client, row, "CHOSEN", **chosen)
     assert said(page) == [
         "Title stays open: title: Use at most 255 characters, not 300",
-        "Decided: 1.",
-        "Still open: 2.",
+        "1 conflict is decided.",
+        "2 conflicts are still open.",
     ]
     assert open_fields() == ["prices.rent", "title"]
 

@@ -12,12 +12,12 @@ from django.utils.translation import override
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind, Problem, TransientError, problem_of
 from crm_sync.work import slots
+from crm_sync.work.room import wait_for_room
 from properties.domain.editing import create, edit
 from properties.drift.comparison import ComparisonError, compare, keys
 from properties.models import Conflict, Property
-from properties.pull.room import wait_for_room
 from tests.conftest import PLATFORM
-from tests.platforms import Between
+from tests.platforms import Between, delete
 from tests.properties.test_commands import run
 
 
@@ -149,7 +149,7 @@ def test_a_held_field_does_not_hide_another_that_drifted(box, workspace, stock, 
 def test_what_is_gone_there_is_told_and_a_person_knows_after_the_repair(
     box, stock, capsys, drain_all
 ):
-    del box.workspace.properties[stock[2].platform_id]
+    delete(box, stock[2].platform_id)
     code, found, _ = drift(capsys, "--repair")
     assert (code, found["gone"], found["unexplained"], found["fields"]) == (3, 1, 1, {})
     assert [(one["reference"], one["gone"]) for one in found["found"]] == [("R-3", True)]

@@ -74,7 +74,6 @@ def _of(model: Any, row: Property) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.django_db
 @pytest.mark.rule("I1")
 @SETTINGS
 @given(drawn=st.lists(STOCK, min_size=1, max_size=5))
@@ -117,7 +116,6 @@ def singly(row: Property, one: dict[str, Any], rules: Any, by: dict[str, Any]) -
     return bool(changed or one["columns"])
 
 
-@pytest.mark.django_db
 def test_an_edit_together_leaves_to_a_person_what_it_must_not_decide(main):
     rows = [make(main, f"A-{n}") for n in range(4)]
     for row in rows:

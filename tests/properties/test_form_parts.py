@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from properties.catalog import FIELDS, Kind, leaf_of
+from properties.catalog import FIELDS, Kind, leaf_of, steps
 from properties.catalog.numbers import Unreadable
 from properties.forms import assembly, form_tree, input_values
 
@@ -77,7 +77,7 @@ def test_what_is_no_value_of_the_field_is_refused(kind, text):
 
 
 def test_a_path_is_cut_into_steps_and_its_leaf():
-    assert assembly.steps("a[10].b.c") == ["a", 10, "b", "c"]
+    assert steps("a[10].b.c") == ("a", 10, "b", "c")
     leaves = {
         "title": "title",
         "address.geo.latitude": "address",

@@ -52,7 +52,7 @@ def test_an_address_is_two_lines_or_one(address, lines, line):
         (
             {"currency": "CHF", "rent": {"net": 2200.5, "interval": "MONTH"}},
             "RENT",
-            ("CHF 2,200.5", "a month, net"),
+            ("CHF 2,200.50", "a month, net"),
         ),
         (
             {"currency": "CHF", "buy": {"price": 1250000}, "rent": {"gross": 1}},
@@ -64,6 +64,7 @@ def test_an_address_is_two_lines_or_one(address, lines, line):
             None,
             ("300", "a year, per m²"),
         ),
+        ({"currency": "CHF", "buy": {"price": 1250000.0}}, "BUY", ("CHF 1,250,000", "")),
         ({"currency": "CHF", "buy": {"price": 1250000}}, "RENT", ("", "")),
         ({"currency": "CHF", "rent": {"gross": True}}, "RENT", ("", "")),
         ({"currency": "CHF", "rent": None}, "RENT", ("", "")),

@@ -10,6 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orders.models import PersonSettings
 from properties.admin.import_.import_changes import ON_A_PAGE, in_words
 from properties.domain.editing import create
 from properties.imports import job
@@ -71,6 +72,29 @@ def test_the_preview_names_a_member_as_every_page_does(main, admin_user, admin_c
     content = "objectReferenceId,prices.rent.net\nA1,1700\n"
     row = looked_at(main, admin_user, content.encode())
     assert [name for name, _, _ in shown(admin_client, row)] == ["Rent · net"]
+
+
+def test_the_preview_names_a_member_in_the_language_of_the_reader(main, admin_user, admin_client):
+    PersonSettings.objects.create(person=admin_user, language="de")
+    held = {
+        "address": {"streetNumber": "4a"},
+        "seller": {"organization": {"website": {"url": "https://a.test", "label": "A"}}},
+        "localizations": [{"languageCode": "fr", "title": "Maison"}],
+        "customFields": {"Team · 3.5": "Nord"},
+    }
+    create(main, "A1", held, origin="ADMIN", now=timezone.now())
+    new = {"address.streetNumber": "4b", "seller.organization.website.url": "https://b.test"}
+    new |= {"localizations.fr.title": "Villa", "customFields": '{"Team · 3.5": "Süd"}'}
+    file = io.StringIO()
+    csv.writer(file).writerows([["objectReferenceId", *new], ["A1", *new.values()]])
+    row = looked_at(main, admin_user, file.getvalue().encode())
+    page = admin_client.get(page_at(row)).content.decode()
+    assert re.findall('<td data-label="Feld">(.*?)</td>', page) == [
+        "Adresse · Hausnummer",
+        "Eigene Felder · Team · 3.5",
+        "Texte · fr · Titel",
+        "Verkäuferschaft · Organisation · Website · URL",
+    ]
 
 
 def test_what_was_imported_says_the_same_as_the_preview(main, admin_user, admin_client):

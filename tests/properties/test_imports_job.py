@@ -26,9 +26,11 @@ from properties.imports import job
 from properties.imports import report as imports_report
 from properties.imports import upload as imports_upload
 from properties.imports.engine import import_feed
+from properties.imports.missing_properties import STATE
 from properties.imports.report import Excerpt, ImportReport
-from properties.models import Change, Import, Property
+from properties.models import Change, Import, Property, Sender
 from tests.properties.test_feeds_isolation import linux, readers
+from tests.properties.test_full_feed_guard import TEN, as_json
 from tests.properties.uploaded import (
     claim,
     counts,
@@ -298,13 +300,13 @@ def test_what_a_colleague_changes_after_the_preview_is_not_replaced_unseen(main,
 
 
 @contextmanager
-def meanwhile(act: Callable[[], object]) -> Iterator[None]:
-    """Let somebody act once a chunk was read, and before anything of it is written."""
+def meanwhile(act: Callable[[], object], *, at: str = '"properties_conflict"') -> Iterator[None]:
+    """Let somebody act at a SELECT: once a chunk was read, before anything of it is written."""
     waits = True
 
     def look(execute, sql, *rest):
         nonlocal waits
-        if waits and sql.startswith("SELECT") and '"properties_conflict"' in sql:
+        if waits and sql.startswith("SELECT") and at in sql:
             waits = False
             act()
         return execute(sql, *rest)
@@ -467,6 +469,46 @@ def test_a_worker_that_lost_the_row_stops_and_writes_nothing_more(main, admin_us
     with pytest.raises(leases.LeaseLost):
         job.work(stalled, until=float("inf"))
     assert rows(row).values().get() == before
+
+
+@pytest.mark.rule("I1")
+def test_a_worker_that_stalls_in_a_chunk_replaces_nothing_of_a_later_import(main, admin_user):
+    create(main, "A1", {"title": "Old"}, origin="ADMIN", now=timezone.now())
+    row = upload(main, admin_user, table(["A1"], title="First"), released=True)
+    stalled = claim(row)
+
+    def others_go_on():
+        assert work(row, now=stalled.until + timedelta(seconds=1)) == "DONE"
+        work(upload(main, admin_user, table(["A1"], title="Second"), released=True))
+
+    with meanwhile(others_go_on), pytest.raises(leases.LeaseLost):
+        job.work(stalled, until=float("inf"))
+    assert Property.objects.get().desired["title"] == "Second A1"
+
+
+@pytest.mark.rule("I1")
+def test_a_worker_that_stalls_after_its_feed_sets_no_state_of_what_a_later_feed_has(
+    main, admin_user
+):
+    policy = {"missing": Sender.Missing.SET_STATE, "missing_state": "TAKEN"}
+    boss = Sender.objects.create(workspace=main, name="Boss", **policy)
+
+    def feed(references):
+        content = as_json(references).encode()
+        return upload(main, admin_user, content, sender=boss, released=True)
+
+    assert work(feed(TEN)) == "DONE"
+    row = feed(TEN[:9])
+    stalled = claim(row)
+
+    def others_go_on():
+        assert work(row, now=stalled.until + timedelta(seconds=1)) == "DONE"
+        assert work(feed(TEN)) == "DONE"
+
+    never = job.SliceLimits(save=60.0)
+    with meanwhile(others_go_on, at='"crm_sync_hold"'), pytest.raises(leases.LeaseLost):
+        job.work(stalled, until=float("inf"), limits=never)
+    assert Property.objects.get(object_reference_id=TEN[9]).desired[STATE] == "ACTIVE"
 
 
 def test_a_file_that_is_not_there_is_looked_for_again_and_then_given_up(main, admin_user):

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from properties import merge
 from properties.catalog import FIELDS, MERGED, Kind, misplaced
-from properties.domain.editing import Invalid, create, edit
+from properties.domain.editing import Invalid, create, edit, faults
 from properties.domain.undo import undo
 from properties.feeds import Record, open_feed
 from properties.feeds.table.table_columns import COLUMNS
-from properties.imports.record_import import _check
 from properties.models import Change, Property
 from tests.sizes import times
 
@@ -89,8 +88,7 @@ def test_an_edit_of_what_is_no_leaf_changes_nothing_and_names_the_leaf(
         edit(row, {"title": "Other", path: value}, origin="API", now=now())
     assert [fault.path for fault in caught.value.faults] == [path]
     assert caught.value.faults[0].message.startswith(message)
-    with pytest.raises(Invalid):
-        _check({path: value}, merge.leaves(row.desired))
+    assert faults({path: value}, merge.leaves(row.desired))  # as the preview of an import asks
     with pytest.raises(Invalid):
         create(workspace, "A-2", {path: value}, origin="API", now=now())
     assert Property.objects.values().get() == before

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from properties.catalog import UNSENDABLE, equal, is_vacant, sendable
 from properties.merge import (
     MERGED,
-    by_policy,
     changed,
     document,
     leaves,
     smallest_patch,
     three_way,
 )
+from properties.ownership import Ownership
 from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.state.property_update import merge as patched
 
@@ -26,6 +26,7 @@ laws = settings(
 )
 
 
+NO_RULES = Ownership("")
 FIXED = {
     "integer": st.integers(0, 2),
     "decimal": st.sampled_from([0, 1, 1.0, 2.5]),
@@ -73,7 +74,7 @@ def same(one: dict, other: dict) -> bool:
     return all(equal(path, a.get(path), b.get(path)) for path in a.keys() | b.keys())
 
 
-def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=(), owner=by_policy):
+def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=(), owner=NO_RULES):
     return smallest_patch(
         desired=desired,
         observed=observed,
@@ -86,7 +87,7 @@ def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=(), owner=by
     )
 
 
-def merged(base, ours, theirs, inflight=None, owner=by_policy):
+def merged(base, ours, theirs, inflight=None, owner=NO_RULES):
     return three_way(
         base=base,
         ours=ours,

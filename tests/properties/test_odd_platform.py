@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.urls import reverse
 from django.utils.timezone import now
 
 from properties.domain.editing import create, due_now, edit
@@ -13,7 +14,7 @@ from properties.pull.linking import Linking, link
 from properties.pull.walk import pull
 from tests.api import error, program
 from tests.conftest import PLATFORM
-from tests.platforms import Between
+from tests.platforms import Between, delete
 from tests.properties.test_pull import put
 
 
@@ -26,7 +27,7 @@ def read_all(workspace, drain_all) -> None:
 def gone(box, row, drain_all) -> None:
     """Let the platform delete a property, and a read notice it."""
     row.refresh_from_db()
-    del box.workspace.properties[row.platform_id]
+    delete(box, row.platform_id)
     due_now(Property.objects.filter(pk=row.pk))
     drain_all()
     row.refresh_from_db()
@@ -105,6 +106,41 @@ def test_a_long_name_of_the_platform_keeps_no_edit_from_being_sent(box, workspac
     edit(row, {"title": "House"}, origin="ADMIN", now=now())
     assert drain_all() == {"properties": {"pushed": 1}}
     assert box.workspace.properties[row.platform_id]["title"] == "House"
+
+
+def test_a_field_of_the_platform_without_a_name_is_no_field_here(
+    box, workspace, drain_all, admin_client
+):
+    put(box, 1, **{"": 5})
+    read_all(workspace, drain_all)
+    row = Property.objects.get(object_reference_id="P-1")
+    assert (row.desired.get("title"), "" in row.desired) == ("House 1", False)
+    page = admin_client.get(reverse("admin:properties_property_change", args=[row.pk]))
+    assert page.status_code == 200
+    edit(row, {"title": "House"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (row.observed["title"], row.problem) == ("House", {})
+
+
+@pytest.mark.rule("I1")
+def test_a_number_of_the_platform_that_no_float_can_hold_keeps_no_edit_from_being_sent(
+    box, workspace, drain_all
+):
+    row = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+
+    def with_number(environ, answer):
+        status, headers, body = answer
+        told = [(name, value) for name, value in headers if name.lower() != "content-length"]
+        return status, told, body[:-1] + b', "aNewField": 1e400}'
+
+    Between(box, PLATFORM).reword = with_number
+    edit(row, {"title": "House"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (row.desired["title"], row.observed["title"], row.problem) == ("House", "House", {})
+    assert row.observed["aNewField"] == "1e400"
 
 
 @pytest.mark.rule("I4")

@@ -13,7 +13,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
 from orders.models import Order
 from properties.domain.editing import create, due_now, edit
-from properties.models import Change, Property, Recurring, Walk
+from properties.models import Change, Conflict, Property, Recurring, Walk
 from properties.pull.walk import pull
 from tests.conftest import PLATFORM
 from tests.orders.admin_rows import make_order
@@ -320,6 +320,25 @@ def test_a_property_that_was_created_anew_under_its_reference_is_ours_again(
     assert row.desired["numberOfRooms"] == 3
     seeded = len(box.workspace.properties) - 1
     assert Property.objects.count() == seeded + 1
+
+
+@pytest.mark.rule("I1", "I4")
+def test_a_property_that_was_created_anew_without_our_values_gets_them_and_erases_none(
+    box, workspace, drain_all
+):
+    row = create(workspace, "A-1", {"title": "Ours", "numberOfRooms": 3}, origin="FEED", now=now())
+    drain_all()
+    row.refresh_from_db()
+    del box.workspace.properties[row.platform_id]
+    put(box, 9, objectReferenceId="A-1", title="Theirs", floor=2)
+    due_now(Property.objects.all())
+    drain_all()
+    row.refresh_from_db()
+    both = {"id": "90009", "objectReferenceId": "A-1", "title": "Ours", "numberOfRooms": 3}
+    assert row.desired == row.observed == both | {"floor": 2}
+    assert box.workspace.properties["90009"] == row.observed
+    clash = {"path": "title", "ours": "Ours", "base": None, "theirs": "Theirs", "decision": "OURS"}
+    assert Conflict.objects.values(*clash).get() == clash
 
 
 @pytest.mark.rule("I4")

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
+from crm_sync.platform.responses import LAG
 from crm_sync.work import leases, turn
 from properties.domain.editing import create, due_now, edit
 from properties.models import Change, Conflict, Property
@@ -36,11 +37,12 @@ def between(box) -> Between:
 
 @pytest.fixture
 def row(workspace, drain_all) -> Property:
-    """Return a property that both sides agree on."""
-    made = create(
-        workspace, "A-1", {"title": "Flat", "numberOfRooms": 3}, origin="ADMIN", now=now()
-    )
-    drain_all()
+    """Return a property that both sides agreed on some seconds ago."""
+    with time_machine.travel(now() - LAG, tick=True):
+        made = create(
+            workspace, "A-1", {"title": "Flat", "numberOfRooms": 3}, origin="ADMIN", now=now()
+        )
+        drain_all()
     made.refresh_from_db()
     return made
 
@@ -57,6 +59,182 @@ def set_title(row: Property, title: str) -> None:
 def later(drain_all, seconds: float) -> dict:
     with time_machine.travel(now() + timedelta(seconds=seconds), tick=True):
         return drain_all()
+
+
+# --- reads that lag behind
+
+
+def lagging(box, seconds: float, times: int) -> None:
+    rule = {"fault": "LAGGING", "seconds": seconds, "times": times, "path": "*/by-reference/*"}
+    box.faults.set({"rules": [rule]})
+
+
+@pytest.mark.rule("I4")
+def test_a_read_that_shows_what_our_call_has_replaced_is_no_edit_of_theirs(box, row, drain_all):
+    for title in ("Second", "Third"):
+        set_title(row, title)
+        drain_all()
+    edit(row, {"numberOfRooms": 4}, origin="ADMIN", now=now())
+    lagging(box, 5, times=1)  # of both calls
+    assert drain_all() == {"properties": {"waiting": 1}}
+    row.refresh_from_db()
+    assert row.waits_because(now()) == (
+        "the platform still showed a value from before our last call; it is read again"
+    )
+    assert timedelta() < row.due_at - now() < LAG
+    assert row.inflight == {}
+    assert later(drain_all, 11) == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert row.desired == row.observed | {"title": "Third", "numberOfRooms": 4}
+    assert remote(box)[0]["title"] == "Third"
+    assert not Conflict.objects.exists()
+
+
+@pytest.mark.rule("I4")
+def test_what_they_put_back_is_their_edit_once_no_read_can_lag_behind(box, row, drain_all):
+    set_title(row, "Second")
+    drain_all()
+    box.edit_property(row.platform_id, {"title": "Flat"})
+    due_now(Property.objects.all())
+    assert drain_all() == {"properties": {"waiting": 1}}
+    assert later(drain_all, 11) == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert row.desired["title"] == remote(box)[0]["title"] == "Flat"
+
+
+@pytest.mark.rule("I4")
+def test_another_edit_of_theirs_right_after_our_call_is_taken_at_once(box, row, drain_all):
+    set_title(row, "Second")
+    drain_all()
+    box.edit_property(row.platform_id, {"title": "Theirs", "numberOfRooms": 3.5})
+    due_now(Property.objects.all())
+    assert drain_all() == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Theirs", 3.5)
+
+
+@pytest.mark.rule("I4")
+def test_a_property_that_was_just_created_is_not_gone_because_a_read_lags_behind(
+    box, workspace, drain_all
+):
+    row = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    set_title(row, "House")
+    box.faults.set({"rules": [{"fault": "LAGGING", "seconds": 5, "times": 2}]})  # by both names
+    assert drain_all() == {"properties": {"waiting": 1}}
+    assert later(drain_all, 11) == {"properties": {"pushed": 1}}
+    assert [one["title"] for one in remote(box)] == ["House"]
+
+
+@pytest.mark.rule("I2")
+def test_what_a_silent_answer_and_a_read_that_lags_behind_do_not_show_stays_ours(
+    box, row, between, drain_all
+):
+    between.reword = without_body("PATCH")
+    row.workspace.read_before_write = False
+    row.workspace.save()
+    set_title(row, "Second")
+    lagging(box, 5, times=1)
+    assert drain_all() == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (as_texts(row.problem).keys(), row.inflight) == ({"DIFFERS"}, {"title": ["Second"]})
+    set_title(row, "Third")
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert remote(box)[0]["title"] == "Third"
+    later(drain_all, 11)
+    row.refresh_from_db()
+    assert (row.problem, row.inflight, row.due_at) == ({}, {}, None)
+    assert not Conflict.objects.exists()
+
+
+@pytest.mark.rule("I2")
+def test_what_reads_back_different_after_a_silent_answer_is_read_once_more(
+    box, row, between, drain_all
+):
+    between.reword = without_body("PATCH")
+    set_title(row, "Second")
+    lagging(box, 5, times=2)
+    drain_all()
+    row.refresh_from_db()
+    assert list(row.problem) == ["DIFFERS"]
+    assert later(drain_all, 11) == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert (row.problem, row.inflight, row.desired["title"]) == ({}, {}, "Second")
+
+
+@pytest.mark.rule("I4")
+def test_a_read_that_shows_what_our_call_without_an_answer_has_put_back_counts(
+    box, row, between, drain_all
+):
+    set_title(row, "Second")
+    drain_all()
+    between.after = lost("PATCH")
+    set_title(row, "Flat")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    due_now(Property.objects.all())
+    later(drain_all, 1)
+    box.edit_property(row.platform_id, {"title": "Second"})
+    later(drain_all, 60)
+    assert Conflict.objects.get().theirs == "Second"
+
+
+@pytest.mark.rule("I4")
+def test_a_read_that_shows_what_a_call_without_an_answer_has_replaced_is_no_edit_of_theirs(
+    box, row, between, drain_all
+):
+    between.after = lost("PATCH")
+    set_title(row, "Second")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    due_now(Property.objects.all())
+    assert later(drain_all, 1) == {"properties": {"pushed": 1}}  # a read has shown "Second"
+    due_now(Property.objects.all())
+    lagging(box, 5, times=1)
+    later(drain_all, 2)
+    row.refresh_from_db()
+    assert (row.desired["title"], list(Conflict.objects.values())) == ("Second", [])
+    assert row.wait_reason == "LAG"
+    later(drain_all, 60)
+    row.refresh_from_db()
+    assert (row.desired["title"], row.due_at) == ("Second", None)
+
+
+@pytest.mark.rule("I4")
+def test_a_property_whose_creation_got_no_answer_is_not_gone_because_a_read_lags_behind(
+    box, workspace, between, drain_all
+):
+    between.after = lost("POST")
+    row = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"delayed": 1}}
+    set_title(row, "House")
+    assert drain_all() == {"properties": {"pushed": 1}}  # a read has found it
+    due_now(Property.objects.all())
+    box.faults.set({"rules": [{"fault": "LAGGING", "seconds": 5, "times": 2}]})  # by both names
+    assert drain_all() == {"properties": {"waiting": 1}}
+    row.refresh_from_db()
+    assert (row.problem, row.wait_reason) == ({}, "LAG")
+
+
+@pytest.mark.rule("I4")
+def test_a_read_that_lags_behind_after_a_silent_answer_takes_nothing_of_an_earlier_call_back(
+    box, row, between, drain_all
+):
+    set_title(row, "Second")
+    drain_all()
+    between.reword = without_body("PATCH")
+    row.workspace.read_before_write = False
+    row.workspace.save()
+    edit(row, {"numberOfRooms": 4}, origin="ADMIN", now=now())
+    lagging(box, 5, times=1)
+    drain_all()
+    row.refresh_from_db()
+    assert (row.desired["title"], row.inflight) == ("Second", {"numberOfRooms": [4]})
+    assert row.wait_reason == "LAG"
+    assert later(drain_all, 11) == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert row.desired == row.observed | {"title": "Second", "numberOfRooms": 4}
+    assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
+    assert not Conflict.objects.exists()
 
 
 # --- unknown outcomes
@@ -531,6 +709,29 @@ def test_a_refusal_whose_text_names_nothing_that_was_sent_is_about_the_whole_pro
     assert row.problem == {"REFUSED": {"": answered(f"PATCH {BY_REFERENCE}", 400, text).stored}}
 
 
+@pytest.mark.rule("I8", "I10")
+def test_a_property_whose_reference_is_refused_is_not_created_without_it(
+    box, workspace, between, drain_all
+):
+    row = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    there = len(box.workspace.properties)
+    refusal = b'{"errors": [{"field": "objectReferenceId", "message": "Odd"}]}'
+    between.before = lambda environ: (
+        ("400 Bad Request", [], refusal) if environ["REQUEST_METHOD"] == "POST" else None
+    )
+    assert drain_all() == {"properties": {"refused": 1}}
+    edit(row, {"title": "House"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"refused": 1}}
+    row.refresh_from_db()
+    assert set(row.problem["REFUSED"]) == {"", "objectReferenceId"}
+    assert len(box.workspace.properties) == there
+    between.before = lambda _: None
+    edit(row, {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert (remote(box), row.problem) == ([row.desired], {})
+
+
 def test_the_reference_in_the_address_is_no_field_that_a_refusal_names(
     workspace, between, drain_all
 ):
@@ -730,11 +931,12 @@ def test_a_list_that_we_emptied_is_empty_where_answers_leave_empty_members_out(b
     assert (row.problem, row.due_at, row.inflight) == ({}, None, {})
     assert {"videoLinks", "customFields"}.isdisjoint(row.observed)
     # A link that somebody adds there now is theirs, and no conflict with the one that we removed.
-    box.edit_property(row.platform_id, {"videoLinks": links})
+    added = [{"url": "https://example.com/theirs"}]
+    box.edit_property(row.platform_id, {"videoLinks": added})
     Property.objects.update(due_at=now())
     drain_all()
     row.refresh_from_db()
-    assert (row.desired["videoLinks"], Conflict.objects.count()) == (links, 0)
+    assert (row.desired["videoLinks"], Conflict.objects.count()) == (added, 0)
 
 
 def test_a_creation_that_is_answered_without_a_body_is_read_by_its_reference(
@@ -791,6 +993,38 @@ def test_with_policy_ask_a_conflict_waits_for_a_person(box, row, workspace, drai
     conflict.refresh_from_db()
     row.refresh_from_db()
     assert (conflict.decision, conflict.who, row.problem) == ("OURS", "Admin", {})
+    assert remote(box)[0]["title"] == "Agreed"
+
+
+@pytest.mark.rule("I4")
+@pytest.mark.parametrize("origin", ["FEED", "MISSING"])
+def test_a_feed_does_not_decide_a_conflict_but_brings_a_newer_value_to_it(
+    box, row, drain_all, origin
+):
+    Workspace.objects.update(conflict_policy="ask")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    edit(row, {"title": "Ours"}, origin="FEED", now=now())
+    drain_all()
+    edit(row, {"title": "Newer", "numberOfRooms": 4}, origin=origin, now=now())
+    drain_all()
+    row.refresh_from_db()
+    conflict = Conflict.objects.get()
+    assert (conflict.base, conflict.ours, conflict.theirs, conflict.decision) == (
+        *("Flat", "Newer", "Theirs"),
+        "",
+    )
+    assert (row.desired["title"], list(row.problem)) == ("Newer", ["CONFLICT"])
+    assert (remote(box)[0]["title"], remote(box)[0]["numberOfRooms"]) == ("Theirs", 4)
+    box.edit_property(row.platform_id, {"title": "Theirs, later"})
+    due_now(Property.objects.all())
+    drain_all()
+    set_title(row, "Agreed")
+    drain_all()
+    conflict = Conflict.objects.get()
+    assert (conflict.ours, conflict.theirs, conflict.decision) == (
+        *("Newer", "Theirs, later"),
+        "OURS",
+    )
     assert remote(box)[0]["title"] == "Agreed"
 
 
@@ -957,11 +1191,17 @@ def test_a_parent_is_created_before_its_child(box, workspace, drain_all):
     assert (waiting.wait_reason, waiting.waits_because(now())) == ("", "")
 
 
-def test_two_that_name_each_other_as_parent_do_not_wait_for_ever(box, workspace, drain_all):
-    for reference, parent in (("A-1", "B-1"), ("B-1", "A-1")):
-        changes = {"title": "Circle", "parentRealtyReferenceId": parent}
-        create(workspace, reference, changes, origin="FEED", now=now())
-    assert drain_all() == {"properties": {"created": 2}}
+@pytest.mark.parametrize("count", [2, 12, 24])  # the last is deeper than the parents looked at
+def test_a_circle_of_parents_does_not_wait_for_ever(box, workspace, drain_all, count):
+    box.workspace.properties.clear()
+    for number in range(count):
+        changes = {"title": "Circle", "parentRealtyReferenceId": f"A-{(number + 1) % count}"}
+        create(workspace, f"A-{number}", changes, origin="FEED", now=now())
+    for seconds in range(0, 6 * count, 6):  # the children of what was created follow
+        later(drain_all, seconds)
+        if len(box.workspace.properties) == count:
+            break
+    assert set(Property.objects.values_list("due_at", flat=True)) == {None}
 
 
 def test_without_a_read_what_is_in_flight_goes_out_again_just_as_it_was(
@@ -1004,6 +1244,37 @@ def test_a_property_that_is_gone_is_shown_as_gone_and_kept(box, row, drain_all):
     row.refresh_from_db()
     assert list(row.problem) == ["GONE"]
     assert (row.desired["title"], row.due_at) == ("Edited", None)
+
+
+@pytest.mark.rule("I1")
+@pytest.mark.parametrize("kind", ["REFUSED", "DIFFERS"])
+def test_an_edit_creates_a_property_that_is_gone_with_all_its_values(box, row, drain_all, kind):
+    Property.objects.update(problem={kind: {"title": "no"}}, due_at=now())
+    del box.workspace.properties[row.platform_id]
+    drain_all()
+    edit(row, {"numberOfRooms": 9}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert remote(box) == [row.desired]
+    assert (row.desired["title"], row.problem) == ("Flat", {})
+
+
+@pytest.mark.rule("I1", "I4")
+def test_a_creation_has_the_field_of_a_conflict_with_the_property_that_is_gone(
+    box, row, workspace, drain_all
+):
+    Workspace.objects.update(conflict_policy="ask")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    set_title(row, "Ours")
+    drain_all()
+    del box.workspace.properties[row.platform_id]
+    due_now(Property.objects.all())
+    drain_all()
+    edit(row, {"numberOfRooms": 9}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.problem) == ("Ours", {})
+    assert Conflict.objects.get().decision == "AGREED"
 
 
 def test_what_a_verifying_read_has_settled_stays_settled_when_the_push_comes_too_late(

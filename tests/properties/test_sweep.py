@@ -15,6 +15,7 @@ from crm_sync.models import Workspace
 from properties.domain.editing import create, edit
 from properties.drift.sweep import sweep
 from properties.models import DriftCheck, Property
+from tests.platforms import delete
 from tests.properties.recurring import Kind, take
 
 NEW = "Written past the product"
@@ -129,7 +130,7 @@ def test_a_value_that_was_cleared_past_the_product_becomes_a_visible_state(
 
 def test_what_is_due_or_waits_for_a_person_is_left_alone(box, workspace, stock, drain_all):
     edit(stock[0], {"title": None}, origin="ADMIN", now=now())
-    del box.workspace.properties[stock[1].platform_id]
+    delete(box, stock[1].platform_id)
     Property.objects.filter(pk=stock[1].pk).update(due_at=now())
     drain_all()
     assert {row.pk: list(row.problem) for row in Property.objects.exclude(problem={})} == {

@@ -8,6 +8,7 @@ from crm_sync.models import Workspace
 from properties.domain.conflicts import decide, next_call, of_side
 from properties.domain.editing import create, due_now, edit
 from properties.models import Conflict, Property
+from tests.platforms import delete
 from tests.problems import as_texts
 from tests.properties.form_page import opened, post
 
@@ -184,7 +185,7 @@ def test_what_is_written_past_the_product_waits_too(box, row, drain_all):
 
 
 def test_a_property_that_is_created_again_says_what_it_lacks(box, row, drain_all):
-    del box.workspace.properties[row.platform_id]
+    delete(box, row.platform_id)
     due_now(Property.objects.all())
     drain_all()
     edit(row, {"title": "House"}, origin="ADMIN", now=now())

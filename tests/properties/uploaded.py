@@ -22,9 +22,11 @@ def table(references: Iterable[str], title: str = "House") -> bytes:
     return "\n".join(lines).encode()
 
 
-def upload(workspace, user, content: bytes, *, name: str = "stock.csv", released=False) -> Import:
-    file = SimpleUploadedFile(name, content)
-    row = imports_upload.receive(Import(workspace=workspace), file, actor=user, now=timezone.now())
+def upload(
+    workspace, user, content: bytes, *, name: str = "stock.csv", sender=None, released=False
+) -> Import:
+    file, new = SimpleUploadedFile(name, content), Import(workspace=workspace, sender=sender)
+    row = imports_upload.receive(new, file, actor=user, now=timezone.now())
     if released:
         while fresh(row).state == Import.State.PREVIEWING:
             work(row)
@@ -64,3 +66,9 @@ def texts(stored: Iterable) -> list[str]:
 def counts(summary: dict) -> tuple[int, ...]:
     """New, changed, unchanged, refused."""
     return tuple(summary["counts"][name] for name in ("new", "changed", "unchanged", "refused"))
+
+
+def states() -> dict[str, str]:
+    """The availability state of each property, by its reference."""
+    found = Property.objects.values_list("object_reference_id", "desired")
+    return {reference: desired["availabilityState"] for reference, desired in found}

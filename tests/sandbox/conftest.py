@@ -1,7 +1,5 @@
 """A sandbox in this process, a client of it, and somebody whom it calls back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

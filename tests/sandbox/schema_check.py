@@ -1,7 +1,5 @@
 """As much of JSON Schema as the description of the sandbox uses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sandbox.api.operations import DESCRIPTION

@@ -1,7 +1,5 @@
 """Access (§5.1), errors (§7), bad input, and the sandbox's own paths (A53)."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

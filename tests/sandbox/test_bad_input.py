@@ -1,7 +1,5 @@
 """Bodies that lie about themselves and requests that are none, over a real socket."""
 
-from __future__ import annotations
-
 import io
 import json
 import socket

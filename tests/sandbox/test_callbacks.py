@@ -1,7 +1,5 @@
 """The delivery of callbacks (§5.2, §6.1, §8)."""
 
-from __future__ import annotations
-
 import html
 import json
 

@@ -1,7 +1,5 @@
 """docs/sandbox.md names everything that the sandbox has, and its examples run as they stand."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -25,8 +25,6 @@ names. A refusal must change nothing.
 `ONE` is the property 201, `ALL` the list of properties, `NOW` the time at which a test begins.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re

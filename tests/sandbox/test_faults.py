@@ -1,10 +1,9 @@
 """Faults that the world adds, each by its rule."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time
+from datetime import timedelta
 
 import pytest
 import requests
@@ -67,6 +66,37 @@ def test_a_slow_answer_comes_whole(client):
     started = time.monotonic()
     assert client.get(ONE).json()["id"] == "201"
     assert time.monotonic() - started >= 0.05
+
+
+def test_a_read_that_lags_behind_shows_what_was_there_before_the_last_changes(box, client):
+    before = client.get(ONE).json()
+    faults(client, {"fault": "LAGGING", "seconds": 5, "times": 2})
+    assert client.patch(ONE, json={"title": "New"}).json()["title"] == "New"
+    assert client.patch(ONE, json={"title": "Newer"}).json()["title"] == "Newer"
+    assert client.get(ONE).json() == before
+    box.set_clock(box.now() + timedelta(seconds=6))
+    assert client.get(ONE).json()["title"] == "Newer"
+
+
+def test_a_read_that_lags_behind_does_not_show_what_was_just_made(client):
+    faults(client, {"fault": "LAGGING", "seconds": 5, "times": 2, "path": "*/by-reference/*"})
+    made = client.post("/v1/real-estate-properties", json={"objectReferenceId": "NEW"}).json()
+    by_reference = "/v1/real-estate-properties/by-reference/NEW"
+    listed = client.get("/v1/real-estate-properties").json()["content"]
+    assert refusal(client.get(by_reference)) == (404, [])
+    assert client.get(f"/v1/real-estate-properties/{made['id']}").json() == made
+    assert refusal(client.get(by_reference)) == (404, [])
+    assert client.get(by_reference).json() == made
+    assert client.get("/v1/real-estate-properties").json()["content"] == listed
+
+
+def test_a_read_that_lags_behind_leaves_the_order_of_the_list_as_it_is(client):
+    for reference in ("NEW", "NEWER"):
+        client.post("/v1/real-estate-properties", json={"objectReferenceId": reference})
+    listed = client.get("/v1/real-estate-properties").json()["content"]
+    faults(client, {"fault": "LAGGING", "seconds": 5, "times": 1})
+    client.get("/v1/real-estate-properties")
+    assert client.get("/v1/real-estate-properties").json()["content"] == listed
 
 
 @pytest.fixture
@@ -216,7 +246,7 @@ def outcome(client, path):
 def run(box, client, callback, fault, seed):
     """What clients and the callback see of twenty chances of a fault, and what is held back."""
     callback.requests.clear()
-    wait = {"seconds": 60} if fault == "DELAYED" else {}
+    wait = {"seconds": 60} if fault in ("DELAYED", "LAGGING") else {}
     faults(client, {"fault": fault, "chance": 0.5, **wait}, seed=seed)
     (only,) = box.workspace.assignments
     answers = [outcome(client, ONE) for _ in range(20)]
@@ -236,6 +266,7 @@ def run(box, client, callback, fault, seed):
 def test_every_fault_happens_and_can_be_repeated_by_its_seed(box, hooked, callback, fault):
     order = hooked.order("17")
     box.set_status(order["assignments"][0]["id"], "ACTION_REQUIRED")
+    box.edit_property("201", {"title": "What a copy that lags behind does not show"})
     secret = {"url": "http://hook.test/callback", "method": "POST", "authType": "BEARER_TOKEN"}
     hooked.put("/v1/webhooks", json=secret | {"authSecret": "s"})
     box.deliver()

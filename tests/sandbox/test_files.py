@@ -1,7 +1,5 @@
 """The files behind the addresses of materials: real ones, that a viewer opens."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Whatever is sent: no 5xx, a described answer, and an unchanged state when it is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The journal: each call in the order of its effect, also of a caller who did not wait for it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

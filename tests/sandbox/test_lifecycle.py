@@ -1,7 +1,5 @@
 """The states and transitions (§3); more of them in rules/orders.txt and rules/events.txt."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What was delivered, and generated marketing materials (§4.5, A38, A40)."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 

@@ -1,7 +1,5 @@
 """The OpenAPI description: whole, true of the routes, and true of what is answered."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -11,8 +9,6 @@ from sandbox.api.operations import DESCRIPTION, OPERATIONS
 from sandbox.app import BODY_METHODS
 from tests.sandbox.conftest import Client
 from tests.sandbox.schema_check import resolved, wrong
-
-METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def test_every_route_is_described_and_nothing_else():

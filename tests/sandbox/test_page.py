@@ -1,7 +1,5 @@
 """The page at /_sandbox/: what it shows, its forms, and what it lets nobody do."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """`python -m sandbox` as a process of its own: start, state file, callbacks, end."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import signal

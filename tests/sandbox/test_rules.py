@@ -1,7 +1,5 @@
 """Rules of resources and endpoints (§1 to §4) that stand in no other file here."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules of access, events, limits and versions that stand in no other file here."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 

@@ -1,7 +1,5 @@
 """Whoever drips, called or calling, is done with at a moment, and nobody else waits meanwhile."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import time

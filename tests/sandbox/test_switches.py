@@ -1,7 +1,5 @@
 """What the interface leaves open: each switch, the kinds of platform, and how they are set."""
 
-from __future__ import annotations
-
 import html
 import json
 

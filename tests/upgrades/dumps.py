@@ -66,8 +66,9 @@ class Dump:
         else:
             command = [*PG_DUMP, f"{os.environ['DATABASE_URL'].rpartition('/')[0]}/{name}"]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            # Newer ones begin with a command for psql alone.
-            lines = [line for line in done.stdout.splitlines() if not line.startswith("\\")]
+            # Without comments, and the command for psql alone with which newer ones begin.
+            found = done.stdout.splitlines()
+            lines = [line for line in found if line and not line.startswith(("--", "\\"))]
         self.sql.write_text("\n".join([*lines, ""]).replace(str(folder), "/srv/feeds"))
         beside = {
             "written_at": now().isoformat(),

@@ -2,7 +2,6 @@
 
 import importlib
 
-import pytest
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
@@ -23,7 +22,6 @@ def keys() -> list[tuple[str | None, ...]]:
     return list(rows.values_list("address_key", "is24_key", "unit_key"))
 
 
-@pytest.mark.django_db
 def test_an_upgrade_fills_the_keys_of_all_rows(workspace, monkeypatch):
     monkeypatch.setattr(filling, "TOGETHER", 3)
     for number in range(8):
@@ -35,7 +33,6 @@ def test_an_upgrade_fills_the_keys_of_all_rows(workspace, monkeypatch):
     assert keys() == [*wanted, (None, None, None)]
 
 
-@pytest.mark.django_db
 def test_a_repetition_changes_nothing_and_the_sweep_writes_what_is_missing(workspace):
     for number in range(2):
         Property.objects.create(workspace=workspace, desired=document(number))

@@ -56,7 +56,6 @@ def test_an_upgrade_that_was_interrupted_goes_on_until_each_row_has_its_words(
     assert found == [words(number) for number in range(8)]
 
 
-@pytest.mark.django_db
 def test_a_row_that_was_edited_meanwhile_keeps_its_words(workspace):
     for number in range(4):
         Property.objects.create(workspace=workspace, desired=document(number))

@@ -5,8 +5,8 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.columns import column, moment_column
@@ -47,4 +47,5 @@ class LoginFailureAdmin(ReadOnlyAdmin):
         """Delete the failures, so that these people can log in again (POST only)."""
         self.note(request, queryset, sentence("Unlocked."))
         count, __ = queryset.order_by().delete()
-        messages.success(request, gettext("Unlocked: %(count)s.") % {"count": number(count)})
+        text = ngettext("%(count)s login is unlocked.", "%(count)s logins are unlocked.", count)
+        messages.success(request, text % {"count": number(count)})

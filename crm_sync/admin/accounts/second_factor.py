@@ -210,8 +210,20 @@ class SecondFactorAdmin(ReadOnlyAdmin):
         note(request, User.objects.filter(pk__in=people), sentence("Second factor: removed."))
         second_factor.remove(people)
         if second_factor.is_required():
-            text = gettext("Removed: %(count)s. At the next login they set up another one.")
+            text = ngettext(
+                "The second factor of %(count)s person was removed. At the next login they set up"
+                " another one.",
+                "The second factor of %(count)s people was removed. At the next login they set up"
+                " another one.",
+                len(people),
+            )
         else:
-            text = gettext("Removed: %(count)s. At the next login they need only the password.")
+            text = ngettext(
+                "The second factor of %(count)s person was removed. At the next login they need"
+                " only the password.",
+                "The second factor of %(count)s people was removed. At the next login they need"
+                " only the password.",
+                len(people),
+            )
         messages.success(request, text % {"count": number(len(people))})
         return None

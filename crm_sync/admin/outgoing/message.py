@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.admin.outgoing.subscription import shown_of, standing_badge
+from crm_sync.admin.outgoing.subscription import queued, shown_of, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -37,7 +37,6 @@ from crm_sync.outgoing.sending import shown
 from crm_sync.security.access import within
 from crm_sync.sentence import said, sentence
 from crm_sync.text import whole
-from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
@@ -111,8 +110,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         doorbell.ring_each(outbox.QUEUE, workspaces)
-        text = gettext("Queued for a worker: %(count)s.")
-        messages.success(request, text % {"count": number(count)})
+        messages.success(request, queued(count))
         if rows.filter(subscription__is_enabled=False).exists():
             text = gettext("Some wait until their subscription is enabled again.")
             messages.warning(request, text)

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -29,7 +29,7 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.admin.ui.page import secret_page
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.models import MessageFormat, OutgoingMessage, Subscription
 from crm_sync.outgoing import chat, outbox, signature
 from crm_sync.outgoing.sending import fault, shown
@@ -136,6 +136,7 @@ class SubscriptionAdmin(ScopedAdmin):
             "CRM sync can send a message to another system when a property is in sync or refused,"
             " when an order has a new status, and when materials are ready. Add its address here."
         ),
+        adds=True,
     )
     change_form_template = "crm_sync/outgoing/subscription.html"
     list_display = ("address_", "state", "messages_", "waiting", "since")
@@ -160,35 +161,25 @@ class SubscriptionAdmin(ScopedAdmin):
         return known
 
     # --- the form ---
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
-    ) -> Any:
-        made: Any = super().get_form(request, obj, change, **kwargs)
-        made.request = request
-        field = made.base_fields.get("workspace")
-        if field:
-            offer_workspaces(request.user, field)
-            field.widget.can_add_related = field.widget.can_change_related = False
-            field.widget.can_view_related = False
-        return made
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        fields = ["address", "format", "kinds", "template", "language"]
-        fields = fields if obj is not None else ["workspace", *fields]
-        may = self.has_change_permission(request, obj)
+        fields = ["format", "kinds", "template", "language"]
+        may = obj is None or self.has_change_permission(request, obj)
+        if may:  # the page shows the others the address without its keys
+            fields.insert(0, "address")
+        if obj is None:
+            fields.insert(0, "workspace")
         if may and login.needs_password(request, timezone.now()):
             fields.append("password")
         return [(gettext("Address and messages"), {"fields": fields})]
 
     def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
         """Write only the columns that were changed here: workers write the others (rule 7)."""
-        with transaction.atomic():
+        with outbox.changing(obj.workspace_id):
             if not change:
                 obj.secret, obj.due_at = signature.new_secret(), timezone.now()
                 obj.save(force_insert=True)
             elif columns := {name: getattr(obj, name) for name in form.changed_data}:
                 Subscription.objects.filter(pk=obj.pk).update(due_at=timezone.now(), **columns)
-            outbox.note_kinds(obj.workspace_id)
 
     def response_add(
         self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
@@ -224,8 +215,7 @@ class SubscriptionAdmin(ScopedAdmin):
             text = gettext("Nothing is sent to a disabled subscription: enable it first.")
             messages.warning(request, text)
         if sent:
-            text = gettext("Queued for a worker: %(count)s.")
-            messages.success(request, text % {"count": number(len(sent))})
+            messages.success(request, queued(len(sent)))
         return HttpResponseRedirect(page_of(sent[0]) if len(sent) == 1 else request.path)
 
     @action(description=_("Change the secret"), permissions=["act"])
@@ -247,8 +237,9 @@ class SubscriptionAdmin(ScopedAdmin):
             )
         with transaction.atomic():
             row = Subscription.objects.select_for_update().get(pk=rows[0].pk)
-            row.previous_secret = row.secret
-            row.previous_secret_until = timezone.now() + BOTH_VALID
+            now = timezone.now()
+            row.previous_secret = "\n".join(row.valid_secrets(now))
+            row.previous_secret_until = now + BOTH_VALID
             row.secret = signature.new_secret()
             names = ["secret", "previous_secret", "previous_secret_until"]
             row.save(update_fields=names)
@@ -264,14 +255,20 @@ class SubscriptionAdmin(ScopedAdmin):
         rows = [row for row in queryset if not row.is_enabled]
         waiting = OutgoingMessage.objects.filter(state=State.PENDING)
         waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
-        said = gettext("Enabled: %(count)s.")
+        said = ngettext(
+            "%(count)s subscription is enabled.", "%(count)s subscriptions are enabled.", len(rows)
+        )
         return self._switch(request, rows, sentence("Enabled."), said, is_enabled=True, **fresh)
 
     @action(description=_("Disable"), permissions=["act"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Send and write no more messages. Pending ones are kept (POST only)."""
         rows = [row for row in queryset if row.is_enabled]
-        said = gettext("Disabled: %(count)s.")
+        said = ngettext(
+            "%(count)s subscription is disabled.",
+            "%(count)s subscriptions are disabled.",
+            len(rows),
+        )
         calm = {"attempts": 0, "failing_since": None, "problem": ""}  # no failure any more
         return self._switch(request, rows, sentence("Disabled."), said, is_enabled=False, **calm)
 
@@ -283,10 +280,8 @@ class SubscriptionAdmin(ScopedAdmin):
         said: str,
         **columns: Any,
     ) -> HttpResponse:
-        with transaction.atomic():
+        with outbox.changing(*{row.workspace_id for row in rows}):
             Subscription.objects.filter(pk__in=[row.pk for row in rows]).update(**columns)
-            for workspace_id in sorted({row.workspace_id for row in rows}):
-                outbox.note_kinds(workspace_id)
         self._noted(request, rows, noted)
         messages.success(request, said % {"count": number(len(rows))})
         return HttpResponseRedirect(page_of(rows[0]) if len(rows) == 1 else request.path)
@@ -305,6 +300,16 @@ class SubscriptionAdmin(ScopedAdmin):
             secret=str(row.secret),
             back=page_of(row),
         )
+
+
+def queued(count: int) -> str:
+    """Return that so many messages wait for a worker."""
+    text = ngettext(
+        "%(count)s message is queued for a worker.",
+        "%(count)s messages are queued for a worker.",
+        count,
+    )
+    return text % {"count": number(count)}
 
 
 def shown_of(row: Subscription) -> str:

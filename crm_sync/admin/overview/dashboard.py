@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from django.apps import apps
 from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest
-from django.templatetags.static import static
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -51,7 +50,10 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         attention += _stuck_events(request.user, now)
     for find in _platform_last(hooks.plugged().attention):
         lines = [line for line in find(request.user, now) if _may_see(request, line.link)]
-        attention += [line if _may_act(request, line.link) else _to_look_at(line) for line in lines]
+        attention += [
+            line if _may_act(request, line.link) else replace(line, act=hooks.OPEN, remedy="")
+            for line in lines
+        ]
     is_new = not Workspace.objects.exists()
     return (
         context
@@ -72,26 +74,6 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "sees_workspaces": sees_workspaces,
         }
     )
-
-
-def stylesheet(_request: HttpRequest) -> str:
-    """Return the address of our own styles."""
-    return static("crm_sync/admin.css")
-
-
-def keyboard(_request: HttpRequest) -> str:
-    """Return the address of the script that makes each control reachable by keyboard."""
-    return static("crm_sync/keyboard.js")
-
-
-def palette(_request: HttpRequest) -> str:
-    """Return the address of the script of the search for everything."""
-    return static("crm_sync/palette.js")
-
-
-def favicon(_request: HttpRequest) -> str:
-    """Return the address of the icon that a browser shows in its tab."""
-    return static("crm_sync/favicon.svg")
 
 
 @dataclass(frozen=True)
@@ -141,10 +123,6 @@ def _may_act(request: HttpRequest, link: str) -> bool:
     """Return whether this user may do more on a page that they see than look at it (S17)."""
     may_act = getattr(_admin_of(link), "has_act_permission", None)
     return may_act is None or bool(may_act(request))
-
-
-def _to_look_at(line: Attention) -> Attention:
-    return replace(line, act=hooks.OPEN, remedy="")
 
 
 def _admin_of(link: str) -> Any:

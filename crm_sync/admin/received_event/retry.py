@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.received_event.states import named_badge, state_badge
@@ -26,7 +26,7 @@ from crm_sync.installed import command
 from crm_sync.models import ReceivedEvent
 from crm_sync.security.access import within
 from crm_sync.sentence import said, sentence
-from crm_sync.translated import number
+from crm_sync.translated import Counted, number
 
 MOST = 100  # groups on the page, the largest first
 AT_ONCE = 2000  # received events of one click
@@ -38,9 +38,21 @@ ACTIONS = {
     "apply_again": (
         store.apply_again,
         sentence("Applied again."),
-        _("A worker applies them again now: %(count)s."),
+        ngettext_lazy(
+            "A worker applies %(count)s event again now.",
+            "A worker applies %(count)s events again now.",
+            "count",
+        ),
     ),
-    "set_aside": (store.set_aside, sentence("Set aside."), _("Set aside, and kept: %(count)s.")),
+    "set_aside": (
+        store.set_aside,
+        sentence("Set aside."),
+        ngettext_lazy(
+            "%(count)s event is set aside, and kept.",
+            "%(count)s events are set aside, and kept.",
+            "count",
+        ),
+    ),
 }
 
 
@@ -132,7 +144,7 @@ def act_on_stuck(
     # First the history: after the action, none of the rows is stuck (S17: who did what).
     admin.note(request, rows, done)
     count = act(rows, now=timezone.now())
-    return count, text % {"count": number(count)}
+    return count, text % {"count": Counted(count)}
 
 
 def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
@@ -189,13 +201,25 @@ def ask_to_replay(
 
 def _replayed(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> HttpResponse:
     if done.played:
-        text = gettext("A worker plays them now: %(count)s.")
+        text = ngettext(
+            "A worker replays %(count)s event now.",
+            "A worker replays %(count)s events now.",
+            len(done.played),
+        )
         messages.success(request, text % {"count": number(len(done.played))})
     if done.waiting:
-        text = gettext("They wait for a worker already: %(count)s.")
+        text = ngettext(
+            "%(count)s event waits for a worker already.",
+            "%(count)s events wait for a worker already.",
+            done.waiting,
+        )
         messages.info(request, text % {"count": number(done.waiting)})
     if done.cleared:
-        text = gettext("Removed after their retention time: %(count)s.")
+        text = ngettext(
+            "%(count)s event was removed after its retention time.",
+            "%(count)s events were removed after their retention time.",
+            done.cleared,
+        )
         messages.warning(request, text % {"count": number(done.cleared)})
     if len(rows) == 1:
         return HttpResponseRedirect(page_of(rows[0]))

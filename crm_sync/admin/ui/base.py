@@ -4,13 +4,20 @@ unfold has no types, so the type checker sees Django's own classes, which unfold
 """
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import IntegrityError
 from django.utils.html import format_html
+from django.utils.translation import ngettext
 
 from crm_sync.admin.ui.shown_values import ShownValues
 from crm_sync.sentence import Sentence
+from crm_sync.text import whole
+from crm_sync.translated import number
 
 if TYPE_CHECKING:
     from django import forms
@@ -19,25 +26,18 @@ if TYPE_CHECKING:
 
     ModelAdmin: TypeAlias = admin.ModelAdmin[Any]
     ModelForm: TypeAlias = forms.ModelForm[Any]
-    TabularInline: TypeAlias = admin.TabularInline[Any, Any]
-    StackedInline: TypeAlias = admin.StackedInline[Any, Any]
     DropdownFilter: TypeAlias = admin.SimpleListFilter
     ChoicesDropdownFilter: TypeAlias = admin.ChoicesFieldListFilter
-    RelatedDropdownFilter: TypeAlias = admin.RelatedFieldListFilter
-    AutocompleteSelectFilter: TypeAlias = admin.RelatedFieldListFilter
     RangeNumericListFilter: TypeAlias = admin.SimpleListFilter
     TextFilter: TypeAlias = admin.SimpleListFilter
     UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
 else:
     from django import forms
     from unfold import admin as unfold
-    from unfold.admin import StackedInline, TabularInline
     from unfold.contrib.filters.admin import (
-        AutocompleteSelectFilter,
         ChoicesDropdownFilter,
         DropdownFilter,
         RangeNumericListFilter,
-        RelatedDropdownFilter,
         TextFilter,
     )
     from unfold.decorators import action, display
@@ -48,7 +48,6 @@ from unfold.forms import (
     UserChangeForm,
     UserCreationForm,
 )
-from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminFileFieldWidget,
@@ -63,6 +62,23 @@ from unfold.widgets import (
 )
 
 TOO_LONG = re.compile(r"\d{19}")  # for an integer column
+LONGEST_SEARCH = 200  # characters: a database refuses a statement that compares hundreds of words
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def once_more_if_taken(view: View) -> View:
+    """Show a form once more if its name was taken at this moment: its field then says so."""
+
+    @wraps(view)
+    def shown(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return view(*args, **kwargs)
+        except IntegrityError:  # as by a double click
+            return view(*args, **kwargs)
+
+    return cast("View", shown)
+
 
 if not TYPE_CHECKING:
 
@@ -77,6 +93,11 @@ if not TYPE_CHECKING:
 
         form = ModelForm
         warn_unsaved_form = True
+
+        @once_more_if_taken
+        def changeform_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+            """Show or save a page."""
+            return super().changeform_view(request, *args, **kwargs)
 
         def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:
             """Write only the changed columns: workers and colleagues write the others (rule 7)."""
@@ -96,6 +117,35 @@ if not TYPE_CHECKING:
                 return False  # our own filters parse their parameters themselves
             return super().lookup_allowed(lookup, value, request)
 
+        def get_search_results(self, request: Any, queryset: Any, search_term: str) -> Any:
+            """Search for the beginning of a very long text, as the list of properties does."""
+            return super().get_search_results(request, queryset, search_term[:LONGEST_SEARCH])
+
+        def response_action(self, request: Any, queryset: Any) -> Any:
+            """Do an action with the chosen rows that are still in the list, and count the others.
+
+            Rows leave a list while its page is open: they change, are linked, or are taken back.
+            """
+            posted = request.POST.copy()
+            chosen = {*posted.getlist(ACTION_CHECKBOX_NAME)}
+            keys = [key for key in chosen if whole(key) is not None]
+            if chosen and posted.get("select_across", "0") in ("", "0"):
+                gone = len(chosen) - queryset.filter(pk__in=keys).count()
+                if gone:
+                    text = ngettext(
+                        "%(count)s of the chosen rows is no longer in this list: nothing is done"
+                        " with it.",
+                        "%(count)s of the chosen rows are no longer in this list: nothing is done"
+                        " with them.",
+                        gone,
+                    )
+                    messages.warning(request, text % {"count": number(gone)})
+                if gone == len(chosen):
+                    return None
+            posted.setlist(ACTION_CHECKBOX_NAME, keys)
+            request.POST = posted
+            return super().response_action(request, queryset)
+
         @display(description=unfold.ModelAdmin.action_checkbox.short_description)
         def action_checkbox(self, row: Any) -> str:
             """Return the box that chooses a row: unfold's, without a template for each row."""
@@ -112,35 +162,3 @@ if not TYPE_CHECKING:
                 if not entry.change_message.startswith("["):
                     entry.change_message = Sentence.loaded(entry.change_message)
             return answer
-
-
-__all__ = [
-    "AdminPasswordChangeForm",
-    "AuthenticationForm",
-    "AutocompleteSelectFilter",
-    "ChoicesDropdownFilter",
-    "DropdownFilter",
-    "ModelAdmin",
-    "ModelForm",
-    "RangeNumericListFilter",
-    "RelatedDropdownFilter",
-    "StackedInline",
-    "TabularInline",
-    "TextFilter",
-    "UnfoldAdminAutocompleteWidget",
-    "UnfoldAdminCheckboxSelectMultipleWidget",
-    "UnfoldAdminFileFieldWidget",
-    "UnfoldAdminIntegerFieldWidget",
-    "UnfoldAdminPasswordWidget",
-    "UnfoldAdminSelect2MultipleWidget",
-    "UnfoldAdminSelect2Widget",
-    "UnfoldAdminSelectWidget",
-    "UnfoldAdminTextInputWidget",
-    "UnfoldAdminTextareaWidget",
-    "UnfoldBooleanWidget",
-    "UnfoldModelAdminViewMixin",
-    "UserChangeForm",
-    "UserCreationForm",
-    "action",
-    "display",
-]

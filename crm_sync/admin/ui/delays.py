@@ -8,12 +8,13 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.admin.ui.columns import of_workspace
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
-from crm_sync.translated import Text, number, said_of
+from crm_sync.translated import Counted, Text, said_of
 
 # Annotations that a row needs for `row_delay`: one query, and no secret (S5).
 PAUSE: dict[str, Any] = {
@@ -55,7 +56,9 @@ TEXTS: dict[str, tuple[Text, Text, Text]] = {
         _("A worker is at it now. Will be pushed after that."),
     ),
 }
-AGAIN = _("A worker reads them again now: %(count)s.")
+AGAIN = ngettext_lazy(
+    "A worker reads it again now.", "A worker reads all %(count)s again now.", "count"
+)
 CREDENTIALS = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
 
 
@@ -97,13 +100,13 @@ def say_when(
     *,
     now: datetime,
     done: str = "read",
-    at_once: Text = AGAIN,
+    at_once: Any = AGAIN,
 ) -> None:
     """Show when the rows of each paused workspace will be done, and one message for the rest.
 
     Args:
         rows: the rows that were made due; one query.
-        at_once: the text for rows without a pause, with a place for their number.
+        at_once: the lazy text for rows without a pause, with a plural by their number.
     """
     names = ("workspace__slug", "workspace__paused_until", "workspace__problem")
     count = 0
@@ -113,7 +116,7 @@ def say_when(
         else:
             count += some
     if count:
-        messages.success(request, at_once % {"count": number(count)})
+        messages.success(request, at_once % {"count": Counted(count)})
 
 
 def _clock(at: datetime, now: datetime) -> str:

@@ -64,7 +64,11 @@ class ListPaginator(Paginator):  # type: ignore[type-arg] # generic for the chec
         return list(self.object_list[: self.per_page + 1])
 
     def page(self, number: int | str) -> "Page[Any]":
-        """Return a page. The first one may have been read for the count already."""
+        """Return a page: the last one if rows of later pages have gone since they were counted.
+
+        The first one may have been read for the count already.
+        """
+        number = min(int(number), self.num_pages)
         if "beginning" in self.__dict__ and self.validate_number(number) == 1:
             return Page(self.beginning[: self.per_page], 1, self)
         found: Page[Any] = super().page(number)
@@ -95,6 +99,7 @@ class RowsOnce(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Set the rows of the page."""
         super().get_results(request)
+        self.page_num: int = min(self.page_num, self.paginator.num_pages)
         if not self.multi_page:
             self.result_list: Any = self.paginator.beginning
         if not self.query and not self.has_active_filters:

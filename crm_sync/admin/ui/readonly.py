@@ -16,11 +16,16 @@ ROWS = 30  # on a page of a list; each is 5 KB of HTML, and filters find the wan
 
 @dataclass(frozen=True)
 class Empty:
-    """The text of an empty list: the reason, and for operators the commands that help."""
+    """The text of an empty list: the reason, and for operators the commands that help.
+
+    Attributes:
+        adds: `text` says what to add. Whoever may not add one reads who may.
+    """
 
     title: Text
     text: Text
     commands: tuple[str, ...] = ()
+    adds: bool = False
 
 
 class ReadOnlyAdmin(ScopedAdmin):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 from django.conf import settings
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db.models import QuerySet
 from django.http import (
     Http404,
@@ -107,6 +107,8 @@ class ScopedAdmin(ListViews):
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if page.is_post_only and request.method != "POST":
                 return HttpResponseNotAllowed(["POST"])
+            if any("\0" in text for _, texts in request.GET.lists() for text in texts):
+                raise SuspiciousOperation("PostgreSQL compares no text with a NUL")
             if page.needs and not getattr(self, f"has_{page.needs}_permission")(request):
                 raise PermissionDenied
             return page.view(request, *args, **kwargs)
@@ -176,6 +178,18 @@ class ScopedAdmin(ListViews):
         if is_live and isinstance(response, TemplateResponse):
             response.template_name = "crm_sync/ui/list_live.html"
         return response
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Give the form its request, and offer the workspaces of the person for a new row."""
+        made: Any = super().get_form(request, obj, change, **kwargs)
+        made.request = request
+        if field := made.base_fields.get("workspace"):
+            offer_workspaces(request.user, field)
+            field.widget.can_add_related = field.widget.can_change_related = False
+            field.widget.can_view_related = False
+        return made
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

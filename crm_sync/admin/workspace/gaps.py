@@ -9,7 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync import hooks
@@ -94,6 +94,9 @@ def see(request: HttpRequest, gaps: QuerySet[Gap]) -> None:
     )
     count = unseen.update(acknowledged_at=timezone.now())
     if count:
-        messages.success(request, gettext("Seen: %(count)s.") % {"count": number(count)})
+        text = ngettext(
+            "%(count)s gap is marked as seen.", "%(count)s gaps are marked as seen.", count
+        )
+        messages.success(request, text % {"count": number(count)})
     else:
         messages.warning(request, gettext("All of them have been seen before."))

@@ -18,13 +18,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, ngettext_lazy
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, exact, exact_moment, two_lines
 from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.admin.workspace.platform_webhook import attempt_row, read_webhook
+from crm_sync.admin.workspace.platform_webhook import read_webhook
 from crm_sync.admin.workspace.state import webhook_state
 from crm_sync.admin.workspace.tabs import opened, tabs
 from crm_sync.inbox.masking import masked_problem
@@ -74,33 +75,20 @@ def _rotate(workspace: Workspace, _posted: Mapping[str, str]) -> str:
     return _("The platform has a new secret; the old one is taken for ten more minutes.")
 
 
-def _enable(workspace: Workspace, _posted: Mapping[str, str]) -> str:
-    _enable_it(workspace, enabled=True)
-    return _("The platform delivers events again.")
-
-
-def _disable(workspace: Workspace, _posted: Mapping[str, str]) -> str:
-    _enable_it(workspace, enabled=False)
+def _enable(workspace: Workspace, _posted: Mapping[str, str], *, enabled: bool = True) -> str:
+    workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
+    schedule.ask(WebhookMonitor.objects.filter(workspace=workspace), now=timezone.now())
+    if enabled:
+        return _("The platform delivers events again.")
     return _("The platform delivers no events until the webhook is enabled again.")
 
 
-def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
-    workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
-    schedule.ask(WebhookMonitor.objects.filter(workspace=workspace), now=timezone.now())
-
-
-CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
-    "configure": _configure,
-    "rotate": _rotate,
-    "enable": _enable,
-    "disable": _disable,
-}
-# What the history of the workspace says of each.
-NOTES = {
-    "configure": sentence("Webhook: configure."),
-    "rotate": sentence("Webhook: rotate."),
-    "enable": sentence("Webhook: enable."),
-    "disable": sentence("Webhook: disable."),
+# With what the history of the workspace says of each.
+CHANGES: dict[str, tuple[Callable[[Workspace, Mapping[str, str]], str], Sentence]] = {
+    "configure": (_configure, sentence("Webhook: configure.")),
+    "rotate": (_rotate, sentence("Webhook: rotate.")),
+    "enable": (_enable, sentence("Webhook: enable.")),
+    "disable": (partial(_enable, enabled=False), sentence("Webhook: disable.")),
 }
 
 
@@ -217,7 +205,9 @@ def poll_now(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
     mine, now = _monitors(chosen), timezone.now()
     schedule.ask(mine, now=now)
     _note(request, mine.values("workspace"), sentence("Webhook: asked for a poll."))
-    at_once = _("A worker polls now: %(count)s.")
+    at_once = ngettext_lazy(
+        "A worker polls the webhook now.", "A worker polls %(count)s webhooks now.", "count"
+    )
     say_when(request, mine, now=now, done="polled", at_once=at_once)
 
 
@@ -229,8 +219,13 @@ def see_failures(request: HttpRequest, chosen: QuerySet[Workspace]) -> None:
         list(failed.values_list("workspace", flat=True)),
         sentence("Webhook: failures seen."),
     )
-    text = _("Counted from 0 again: %(count)s.")
-    messages.success(request, text % {"count": number(failed.update(failed=0))})
+    count = failed.update(failed=0)
+    text = ngettext(
+        "The failures of %(count)s webhook are counted from 0 again.",
+        "The failures of %(count)s webhooks are counted from 0 again.",
+        count,
+    )
+    messages.success(request, text % {"count": number(count)})
 
 
 def _monitors(chosen: QuerySet[Workspace]) -> QuerySet[WebhookMonitor]:
@@ -250,16 +245,11 @@ ACTIONS: dict[str, Callable[[HttpRequest, QuerySet[Workspace]], None]] = {
 
 # --- POST actions ---
 def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
-    posted = request.POST.dict()
-    text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
+    posted, (change, noted) = request.POST.dict(), CHANGES[action]
+    text = _call(request, workspace_id, lambda mine: change(mine, posted))
     if text is not None:
-        _note(request, [workspace_id], NOTES[action])
+        _note(request, [workspace_id], noted)
         messages.success(request, text)
-
-
-def _ask_first(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
-    """Ask for a confirmation: a disabled webhook loses events."""
-    return {"asks_to_disable": True}
 
 
 def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
@@ -270,7 +260,7 @@ def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     return {
         "held": held,
         "asked": exact_moment(now, now),
-        "attempts": [attempt_row(one, now) for one in held.attempts],
+        "attempts": held.attempts,
     }
 
 
@@ -287,8 +277,8 @@ def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     }
 
 
-# POST actions that change nothing.
-LOOKS = {"ask": _ask, "try": _try, "may-disable": _ask_first}
+# POST actions that change nothing. A disabled webhook loses events, so it asks first.
+LOOKS = {"ask": _ask, "try": _try, "may-disable": lambda *_: {"asks_to_disable": True}}
 
 
 def _call(

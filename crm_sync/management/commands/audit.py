@@ -1,6 +1,7 @@
 """manage.py audit: check that all rows are accounted for at this moment (I31)."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -8,7 +9,6 @@ from django.utils import timezone
 
 from crm_sync.integrity.audit import CheckResult, check_groups, read, snapshot
 from crm_sync.management.base import SyncCommand
-from crm_sync.models import Workspace
 from crm_sync.observing.health import reports
 
 
@@ -50,16 +50,11 @@ class Command(SyncCommand):
 
     def _results(self, slug: str | None, *, walks: bool) -> list[CheckResult]:
         now = timezone.now()
-        chosen = (
-            [self.workspace(slug)]
-            if slug
-            else list(Workspace.objects.only("slug").order_by("slug"))
-        )
         # The checks of each workspace just before they are read: those of a thousand take longer to
         # make than PostgreSQL lets a transaction rest.
         return [
             read(group, workspace, now=now, walks=walks)
-            for workspace in self.track(chosen, "checking")
+            for workspace in self.track(self.workspaces(slug), "checking")
             for group in check_groups(workspace, now)
         ]
 
@@ -71,10 +66,7 @@ def _document(result: CheckResult) -> dict[str, Any]:
         "holds": result.holds,
         "total": result.total,
         "parts": result.parts,
-        "broken": [
-            {"invariant": one.invariant, "count": one.count, "rows": one.rows}
-            for one in result.broken
-        ],
+        "broken": [asdict(one) for one in result.broken],
     }
 
 

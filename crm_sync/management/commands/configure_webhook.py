@@ -10,6 +10,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import authentication, configuration
+from crm_sync.work.room import wait_for_room
 
 
 class Command(SyncCommand):
@@ -53,9 +54,10 @@ class Command(SyncCommand):
             self._plan(workspace, options)
             return
         try:
-            answer = self._do(workspace, options)
-            if answer.document is None and not options["delete"]:  # A21
-                answer = workspace.client().get_webhook()
+            with wait_for_room(workspace):
+                answer = self._do(workspace, options)
+                if answer.document is None and not options["delete"]:  # A21
+                    answer = workspace.client().get_webhook()
         except (
             configuration.NoneNotAllowed,
             configuration.OnlyHere,

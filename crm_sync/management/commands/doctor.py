@@ -3,6 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import IO, Any, cast
 
 from django.core.management.base import CommandError, CommandParser
@@ -49,12 +50,11 @@ class Command(SyncCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run all checks and print their results."""
-        chosen = [self.workspace(options["slug"])] if options["slug"] else None
-        found = list(self._findings(chosen))
+        found = list(self._findings(options["slug"]))
         counts = Counter(one.verdict for _, one in found)
         document = {
             "counts": {verdict.value: counts[verdict] for verdict in Verdict},
-            "checks": [_document(about, one) for about, one in found],
+            "checks": [{"about": about, **asdict(one)} for about, one in found],
         }
         shown = found if options["all"] else list(_folded(found))
         if options["json"] or not self.stdout.isatty():
@@ -67,15 +67,14 @@ class Command(SyncCommand):
         if counts[Verdict.WARNING]:
             raise Warnings(f"{counts[Verdict.WARNING]} of {total}", returncode=PARTLY)
 
-    def _findings(self, chosen: list[Workspace] | None) -> Iterator[Named]:
-        now = timezone.now()
-        for one in installation.findings(now):
-            yield HERE, one
+    def _findings(self, slug: str | None) -> Iterator[Named]:
         try:
-            # Without secrets: perhaps no key decrypts them.
-            rows = Workspace.objects.defer(*Workspace.SECRETS).order_by("slug")
-            workspaces = list(rows) if chosen is None else chosen
+            workspaces = self.workspaces(slug)  # first, since the slug may be wrong
         except Error:
+            workspaces = None
+        for one in installation.findings(timezone.now()):
+            yield HERE, one
+        if workspaces is None:
             yield HERE, Finding("workspaces", Verdict.NOT_CHECKED, "They are in the database.")
             return
         for workspace in self.track(workspaces, "asking the platforms"):
@@ -101,17 +100,6 @@ def _folded(found: list[Named]) -> Iterator[Named]:
             yield about, one
         elif same[0] == one.name:
             yield about, Finding(", ".join(same), one.verdict, one.found)
-
-
-def _document(about: str, one: Finding) -> dict[str, str]:
-    return {
-        "about": about,
-        "name": one.name,
-        "verdict": one.verdict.value,
-        "found": one.found,
-        "remedy": one.remedy,
-        "assumption": one.assumption,
-    }
 
 
 def _lines(found: list[Named]) -> Iterator[str]:

@@ -11,7 +11,6 @@ from crm_sync.management.base import USAGE
 from crm_sync.management.hold_arguments import HoldCommand, in_json, in_lines
 from crm_sync.models import hold
 from crm_sync.models.hold import REASON_LENGTH
-from crm_sync.platform.events import NotUnderstood, read_moment
 
 
 class Command(HoldCommand):
@@ -60,10 +59,7 @@ class Command(HoldCommand):
     def _end(self, text: str | None, now: datetime) -> datetime | None:
         if text is None:
             return None
-        try:
-            end = read_moment("--until", text).astimezone(UTC)
-        except NotUnderstood as error:
-            self.fail(str(error), USAGE)
+        end = self.moment("--until", text).astimezone(UTC)
         if end <= now:
             self.fail(f"--until {text} is over", USAGE)
         return end

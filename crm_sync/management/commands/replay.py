@@ -1,7 +1,7 @@
 """manage.py replay: replay received events, or preview what that would change (I22)."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -12,7 +12,6 @@ from crm_sync.inbox.replay import Preview, preview, replay
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand, count
 from crm_sync.models import ReceivedEvent
-from crm_sync.platform.events import NotUnderstood, read_moment
 
 AT_ONCE = 200  # received events in one transaction
 CHOICES = ("state", "order", "since", "event")
@@ -63,16 +62,11 @@ class Command(SyncCommand):
         if options["order"]:
             chosen = chosen.filter(order_platform_id=options["order"])
         if options["since"]:
-            chosen = chosen.filter(received_at__gte=self._moment(options["since"]))
+            since = self.moment("--since", options["since"])
+            chosen = chosen.filter(received_at__gte=since.astimezone(UTC))
         if options["event"]:
             chosen = chosen.filter(pk__in=options["event"])
         return chosen.order_by("received_at", "pk").values_list("pk", flat=True)
-
-    def _moment(self, text: str) -> datetime:
-        try:
-            return read_moment("--since", text).astimezone(UTC)
-        except NotUnderstood as error:
-            self.fail(str(error), USAGE)
 
     def _preview(self, keys: list[int], *, as_json: bool) -> None:
         now = timezone.now()

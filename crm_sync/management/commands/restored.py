@@ -37,8 +37,7 @@ class Command(SyncCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Mark the workspaces, or print the progress of each."""
-        slug = options["slug"]
-        found = [self.workspace(slug)] if slug else list(Workspace.objects.order_by("slug"))
+        found = self.workspaces(options["slug"])
         if options["status"]:
             self._status(found, as_json=options["json"])
             return

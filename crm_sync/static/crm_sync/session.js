@@ -7,11 +7,13 @@
 
     const { session: ADDRESS } = document.currentScript.dataset;
     const EVERY = 5000; // milliseconds
+    const DOUBLE_CLICK = 500; // milliseconds within which a form is sent once
     const TOKENS = "[name=csrfmiddlewaretoken]";
 
     const note = document.createElement("p");
     let again; // the timer of the next question
     let isAsking = false;
+    let sent; // the form of the last moment
     let isOpen = false; // only while a form is sent that has been asked about
 
     async function ask() {
@@ -19,7 +21,7 @@
         const answer = await fetch(ADDRESS, { redirect: "manual" }).catch(() => null);
         const hasEnded = answer?.type === "opaqueredirect";
         if (hasEnded) {
-            document.body.append(note);
+            if (!note.isConnected) document.body.append(note); // a note that moves loses a click
             again = setTimeout(ask, EVERY);
         } else {
             note.remove();
@@ -34,12 +36,16 @@
         if (isOpen || !form.querySelector(TOKENS)) return;
         event.preventDefault();
         event.stopImmediatePropagation(); // the other scripts see the form when it is sent
-        if (isAsking) return;
+        if (isAsking || form === sent) return;
         isAsking = true;
         isOpen = await ask();
         isAsking = false;
         try {
-            if (isOpen) form.requestSubmit(submitter);
+            if (isOpen) {
+                sent = form;
+                setTimeout(() => { sent = null; }, DOUBLE_CLICK);
+                form.requestSubmit(submitter);
+            }
         } finally {
             isOpen = false;
         }

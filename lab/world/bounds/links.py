@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from lab.world.bounds.clock import SOON, Clock
+from lab.world.call_judge import Call
 from lab.world.judge import BOTH
+from lab.world.platform import Manner
 from lab.world.scheduler import CALM
 from lab.world.wires import is_done
 
@@ -22,9 +24,12 @@ def doubles(on: Clock) -> None:
     for name in THEIRS[: 1 + are_two]:
         document = {"objectReferenceId": name, **KEY, "title": "theirs T", "author": "theirs T"}
         on.platform.make(document)
+    # What the pull has found is still being read when ours comes.
+    on.platform.manner = Manner(seconds=lambda call: 3.0 if _is_by_id(call) else 0.05)
     pulled = on.wires.job("command", "pull_properties", "main")
     _write(on, "PUT", OURS, {"title": "ours T", **KEY, BOTH: "ours T"})
     on.world.run(on.world.now + 6)
+    on.platform.manner = Manner()
     if not is_done(pulled) or on.judge.record.there(OURS):
         on.wrong("what the platform may have was created (I36)")
         return
@@ -47,6 +52,10 @@ def doubles(on: Clock) -> None:
     on.within(
         SOON, "one more with that key is there", lambda: bool(on.judge.record.there(ONE_MORE))
     )
+
+
+def _is_by_id(call: Call) -> bool:
+    return call.path.rpartition("/")[2].isdigit()
 
 
 def _match(on: Clock, rule: str, *, are_two: bool) -> None:

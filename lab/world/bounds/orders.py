@@ -17,6 +17,18 @@ def events(on: Clock) -> None:
     on.within(AT_ONCE, "events are applied", on.events_are_applied)
 
 
+def rotations(on: Clock) -> None:
+    """Operators replace the secret while events come, and no callback is refused (S6)."""
+    slow = Manner(seconds=lambda call: 3.0 if call.path.endswith("/webhooks") else 0.05)
+    on.platform.manner = slow
+    on.people.rotate("bound rotation")
+    for number in range(8):  # until both rotations are over
+        on.world.run(on.world.now + 1)
+        on.send_events(f"events beside a rotation {number}")
+    on.world.run(on.world.now + 4)  # until the last event has come
+    on.within(AT_ONCE, "events are applied", on.events_are_applied)
+
+
 def sender_of_an_order_dies(on: Clock) -> None:
     """What it sent is there once, whether its call has had its effect or not (I9)."""
     slow = Manner(seconds=lambda call: 3.0 if call.path.endswith("/orders") else 0.05)

@@ -47,6 +47,7 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     alarms.missing_feed,
     orders.spoiled_order,
     orders.orders_of_two,
+    orders.rotations,
 )
 NAMES = tuple(one.__name__ for one in BOUNDS)
 

@@ -5,6 +5,7 @@ Each step is saved. *Place this order* is a POST to `review_view`. It confirms t
 """
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -30,8 +31,9 @@ from crm_sync.sentence import sentence
 from crm_sync.text import whole
 from orders.admin.cells import ordered
 from orders.admin.placing.choice_form import ChoiceForm
-from orders.admin.placing.review import review
+from orders.admin.placing.review import review, warns_of_more
 from orders.models import Placement
+from orders.models.placement import OPEN_STATES
 from orders.placing import confirmation, drafts, selection
 from orders.placing.acting_user import is_tied
 from orders.placing.failures import ChangedMeanwhile
@@ -118,7 +120,7 @@ def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
             form = ChoiceForm(placement, request.POST, may_be_empty=may_be_empty)
         is_done = _take_step_or_warn(request, placement, form)
         if not is_choice or form.is_valid():
-            placement.refresh_from_db()
+            placement = _own(request, pk)  # another window may have left it out
             is_left = is_done and step == LATER
             return HttpResponseRedirect(_left(request, placement) if is_left else _next(placement))
     context = _shared(placement) | _choosing(request, placement) | {"form": form}
@@ -228,15 +230,31 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
     if not is_open_for(placement, request.user) or seen is None:
         return
     reviewed = Placement.objects.filter(pk=placement.pk, revision=seen)
-    if not confirmation.confirm(
-        reviewed,
-        workspace_id=placement.workspace_id,
-        account=account_of(request),
-        now=timezone.now(),
-    ):
+    workspace_id, account = placement.workspace_id, account_of(request)
+
+    def confirm() -> int:
+        now = timezone.now()
+        return confirmation.confirm(reviewed, workspace_id=workspace_id, account=account, now=now)
+
+    if confirm_as_shown(request, [placement], confirm):
+        same = Placement.objects.filter(pk=placement.pk)
+        note(request, same, sentence("Confirmed: to be ordered."))
+
+
+def confirm_as_shown(
+    request: HttpRequest, placements: Sequence[Placement], confirm: Callable[[], int]
+) -> bool:
+    """Confirm placements of one workspace, or warn that they are not as the review has shown."""
+    workspace_id = placements[0].workspace_id if placements else 0
+    with confirmation.one_at_a_time(workspace_id):
+        if not warns_of_more(placements, request.POST.get("warned", "")) and confirm():
+            return True
+    # Of two clicks the later one finds that all is confirmed, which the page shows.
+    if Placement.objects.filter(
+        pk__in=[one.pk for one in placements], state__in=OPEN_STATES
+    ).exists():
         messages.warning(request, CHANGED)
-        return
-    note(request, Placement.objects.filter(pk=placement.pk), sentence("Confirmed: to be ordered."))
+    return False
 
 
 def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:

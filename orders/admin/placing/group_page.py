@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +28,11 @@ from crm_sync.text import capitalized, whole
 from crm_sync.translated import Text, number
 from orders.admin.cells import ordered, placement_badge, who_fact
 from orders.admin.placing import draft_pages
-from orders.admin.placing.review import instructions_in_words, warned
+from orders.admin.placing.review import (
+    instructions_in_words,
+    subjects,
+    warned,
+)
 from orders.models import Placement
 from orders.models.placement import OPEN_STATES, TO_BE_SENT
 from orders.placing import confirmation, drafts, selection
@@ -96,21 +101,27 @@ def _act(request: HttpRequest, group: UUID) -> None:
     step, out = request.POST.get("step", ""), request.POST.get("leave_out", "")
     if step == "place":
         account, seen = draft_pages.account_of(request), request.POST.get("seen", "")
-        if not selection.confirm(group, seen=seen, account=account, now=timezone.now()):
-            messages.warning(request, draft_pages.CHANGED)
-            return
-        confirmed = selection.members(group).exclude(state__in=OPEN_STATES)
-        note(request, confirmed, sentence("Confirmed: to be ordered."))
+        confirm = partial(selection.confirm, group, seen=seen, account=account, now=timezone.now())
+        if draft_pages.confirm_as_shown(request, _to_review(group), confirm):
+            confirmed = selection.members(group).exclude(state__in=OPEN_STATES)
+            note(request, confirmed, sentence("Confirmed: to be ordered."))
     elif step == "take_back":
         count = confirmation.take_back(selection.members(group).order_by())
-        text = gettext("Taken back, and not ordered: %(count)s.")
+        text = ngettext(
+            "%(count)s order was taken back, and is not placed.",
+            "%(count)s orders were taken back, and are not placed.",
+            count,
+        )
         messages.success(request, text % {"count": number(count)})
     elif out == "warned":
         to_review = _to_review(group)
         found = already_ordered(to_review)
         keys = [one.pk for one, some in zip(to_review, found, strict=True) if some]
         count = selection.leave_out(group, keys)
-        messages.success(request, gettext("Left out: %(count)s.") % {"count": number(count)})
+        text = ngettext(
+            "%(count)s property was left out.", "%(count)s properties were left out.", count
+        )
+        messages.success(request, text % {"count": number(count)})
     elif (key := whole(out)) is not None:
         selection.leave_out(group, [key])
         lead = selection.members(group).first()
@@ -125,8 +136,12 @@ def _to_review(group: UUID) -> list[Placement]:
 
 def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, Any]:
     counts, to_review = selection.counts(group), _to_review(group)
-    found = zip(to_review, already_ordered(to_review), strict=True)
-    warnings = {one.pk: [warned(some) for some in several] for one, several in found if several}
+    found = already_ordered(to_review)
+    warnings = {
+        one.pk: [warned(some) for some in several]
+        for one, several in zip(to_review, found, strict=True)
+        if several
+    }
     cost = _cost(to_review)
     rows = selection.members(group).defer(*WIDE)
     names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
@@ -143,6 +158,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
         "button": _button(counts.to_review, cost),
         "seen": selection.fingerprint(group),
         "warned": len(warnings),
+        "subjects": " ".join(subjects(found)),
         "rows": [_row(row, warnings.get(row.pk, []), may_act=may_act) for row in shown],
         "page": shown,
         "pages": list(pages.get_elided_page_range(shown.number)),

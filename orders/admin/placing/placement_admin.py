@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
@@ -114,7 +114,11 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         self.note(request, uncertain, sentence("Settled: it was not placed."))
         now = timezone.now()
         count = sum(settlement.decide(one, order_id=None, now=now) for one in rows)
-        text = gettext("Settled as not placed: %(count)s.")
+        text = ngettext(
+            "%(count)s placement is settled as not placed.",
+            "%(count)s placements are settled as not placed.",
+            count,
+        )
         messages.success(request, text % {"count": number(count)})
         return None
 

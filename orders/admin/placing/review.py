@@ -1,6 +1,7 @@
 """The review of an order before it is placed: in words, and exactly as it is sent."""
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -26,6 +27,7 @@ from orders.placing.session_offer import (
 def review(placement: Placement) -> dict[str, Any]:
     """Return what the template needs to show the order before it is placed."""
     cost, button = total(placement.products), gettext("Place this order")
+    found = already_ordered([placement])
     if cost.amounts:
         button = gettext("Place this order for %(cost)s") % {"cost": cost}
     return {
@@ -33,7 +35,8 @@ def review(placement: Placement) -> dict[str, Any]:
         "lines": lines(placement),
         "sum": cost,
         "button": button,
-        "warnings": [warned(one) for one in already_ordered([placement])[0]],
+        "warnings": [warned(one) for one in found[0]],
+        "warned": " ".join(subjects(found)),
         "calls": calls(placement),
     }
 
@@ -65,6 +68,20 @@ def warned(found: AlreadyOrdered) -> tuple[str, Any]:
     """Return a warning in words, and a link to the order or placement that it names."""
     zone = timezone.get_current_timezone()
     return found.told(worded, zone), link(page_of(found.subject), gettext("Look at it"))
+
+
+def subjects(found: Iterable[Iterable[AlreadyOrdered]]) -> list[str]:
+    """Return a name for each order and placement that a review warns of, for its form."""
+    every = {one.subject for some in found for one in some}
+    return sorted(f"{one._meta.model_name}-{one.pk}" for one in every)
+
+
+def warns_of_more(placements: Sequence[Placement], shown: str) -> bool:
+    """Return whether the review would warn of more now than the form that was sent has shown.
+
+    Somebody else may have ordered the same since.
+    """
+    return not set(subjects(already_ordered(placements))) <= set(shown.split())
 
 
 def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from crm_sync.admin.ui.cells import badge, exact_moment, link, list_of, page_of,
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin, offer_workspaces
+from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.security import login
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import number
@@ -38,6 +38,7 @@ class TargetAdmin(ScopedAdmin):
             "Name a folder, an SFTP or FTPS server, WebDAV or a storage with S3. From then on each"
             " file that is delivered is uploaded there by itself."
         ),
+        adds=True,
     )
     change_form_template = "orders/target.html"
     list_display = ("target", "state_", "waiting_", "there", "last")
@@ -60,18 +61,6 @@ class TargetAdmin(ScopedAdmin):
         return known
 
     # --- the form ---
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
-    ) -> Any:
-        made: Any = super().get_form(request, obj, change, **kwargs)
-        made.request = request
-        field = made.base_fields.get("workspace")
-        if field:
-            offer_workspaces(request.user, field)
-            field.widget.can_add_related = field.widget.can_change_related = False
-            field.widget.can_view_related = False
-        return made
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
             return [(None, {"fields": ()})]  # the page shows the rest
@@ -132,8 +121,7 @@ class TargetAdmin(ScopedAdmin):
         count = self._change(
             request, queryset, sentence("A test was asked for."), is_test_asked=True
         )
-        text = gettext("A worker tests in a moment: %(count)s.") % {"count": number(count)}
-        return self._done(request, queryset, text)
+        return self._done(request, queryset, _tested_soon(count))
 
     @action(description=_("Upload what is stored already"), permissions=["act"])
     def upload_stored(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
@@ -159,8 +147,7 @@ class TargetAdmin(ScopedAdmin):
         """Forget the key of an SFTP server and accept its next one (POST only)."""
         text = sentence("The key of the server was forgotten.")
         count = self._change(request, queryset, text, host_key="", is_test_asked=True)
-        done = gettext("A worker tests in a moment: %(count)s.") % {"count": number(count)}
-        return self._done(request, queryset, done)
+        return self._done(request, queryset, _tested_soon(count))
 
     def _change(
         self, request: HttpRequest, queryset: QuerySet[Any], text: Sentence, **columns: Any
@@ -173,6 +160,15 @@ class TargetAdmin(ScopedAdmin):
         messages.success(request, text)
         only = queryset.first() if queryset.count() == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
+
+
+def _tested_soon(count: int) -> str:
+    text = ngettext(
+        "A worker tests the target in a moment.",
+        "A worker tests %(count)s targets in a moment.",
+        count,
+    )
+    return text % {"count": number(count)}
 
 
 def _of_files(count: int) -> str:

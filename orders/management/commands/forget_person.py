@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -48,7 +49,7 @@ class Command(SyncCommand):
             "dry_run": dry_run,
             "changed": goes,
             "left": stays,
-            "places": [_document(one) for one in shown],
+            "places": [asdict(one) for one in shown],
         }
         lines = [f"looked for: {', '.join(sorted(person.words))}"]
         if person.not_looked_for:
@@ -70,10 +71,6 @@ class Command(SyncCommand):
 def _counted(places: Iterable[Mention], *, is_left: bool) -> dict[str, int]:
     """Count the places by model and column."""
     return dict(sorted(Counter(one.where for one in places if one.is_left == is_left).items()))
-
-
-def _document(one: Mention) -> dict[str, Any]:
-    return {"where": one.where, "row": one.row, "texts": one.texts, "is_left": one.is_left}
 
 
 def _lines(

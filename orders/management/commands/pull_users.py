@@ -28,11 +28,7 @@ class Command(SyncCommand):
         parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if options["slug"]:
-            chosen = [self.workspace(options["slug"])]
-        else:
-            chosen = list(Workspace.objects.only("slug").order_by("slug"))
-        found = [self._pull(workspace) for workspace in chosen]
+        found = [self._pull(workspace) for workspace in self.workspaces(options["slug"])]
         self.emit({"workspaces": found}, [_line(one) for one in found], as_json=options["json"])
         failed = [one["workspace"] for one in found if one["problem"]]
         if failed:

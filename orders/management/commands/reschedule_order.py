@@ -1,13 +1,10 @@
 """Request another appointment for an order."""
 
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.management.base import USAGE
-from crm_sync.platform.events import NotUnderstood, read_moment
 from orders.management.order_command import OrderCommand, order_document, who_changed
 from orders.placing import changes
 from orders.placing.acting_user import who_acts
@@ -29,10 +26,11 @@ class Command(OrderCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         order = self.order(self.workspace(options["slug"]), options["order"])
+        at = options["at"]
         wanted: dict[str, Any] = {
             "user": options["user"],
             "assignment": options["assignment"],
-            "proposed_at": self._moment(options["at"]),
+            "proposed_at": None if at is None else self.moment("--at", at),
             "reason": options["reason"],
         }
         with self.errors_as_exit_codes():
@@ -47,9 +45,3 @@ class Command(OrderCommand):
         moved = [f"{one['assignment']} {one['status']}" for one in document["assignments"]]
         line = f"the platform was asked to reschedule {order} in the name of {who_changed(order)}"
         self.emit(document, [f"{line}; assignments: {', '.join(moved)}"], as_json=options["json"])
-
-    def _moment(self, text: str | None) -> datetime | None:
-        try:
-            return None if text is None else read_moment("--at", text)
-        except NotUnderstood as error:
-            self.fail(str(error), USAGE)

@@ -1,7 +1,6 @@
 """Put files into a folder of this machine that TARGET_FOLDERS allows."""
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,18 +8,18 @@ from typing import TypeVar
 
 from crm_sync.sentence import sentence
 from orders.targets.put.target_connection import Connection, Limits, Readable, incomplete
+from properties.sources.fetch.abandoned_thread import in_thread
 from properties.sources.fetch.transfer import Place, failed, rejected
 
 INTERVAL = 0.5  # seconds between two checks whether the work must end
 MODE = 0o755  # of new folders: another system reads them
 Result = TypeVar("Result")
-_working: dict[str, threading.Thread] = {}  # by path: no second thread for a path that hangs
 
 
 @contextmanager
 def opened(place: Place, limits: Limits) -> Iterator[Connection]:
     """See `put.opened`."""
-    folder = _in_thread(place.address.path, limits, lambda: _allowed(place))
+    folder = _done(place.address.path, limits, lambda: _allowed(place))
     yield FolderConnection(folder, limits)
 
 
@@ -65,7 +64,7 @@ class FolderConnection:
         self._do(lambda: (self._folder / path).unlink(missing_ok=True))
 
     def _do(self, work: Callable[[], Result]) -> Result:
-        return _in_thread(str(self._folder), self._limits, work)
+        return _done(str(self._folder), self._limits, work)
 
 
 def _allowed(place: Place) -> Path:
@@ -78,14 +77,12 @@ def _allowed(place: Place) -> Path:
     return path
 
 
-def _in_thread(path: str, limits: Limits, work: Callable[[], Result]) -> Result:
-    """Work in a thread that can be abandoned: a network file system may hang for ever.
+def _done(path: str, limits: Limits, work: Callable[[], Result]) -> Result:
+    """Return what the work returns, which may hang.
 
     Raises:
         RejectedError, TransientError: what the work raises, and what the file system says.
     """
-    if (before := _working.get(path)) and before.is_alive():
-        raise failed(sentence("the folder does not answer: an earlier attempt still waits for it"))
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -95,12 +92,9 @@ def _in_thread(path: str, limits: Limits, work: Callable[[], Result]) -> Result:
         except Exception as error:  # noqa: BLE001 - raised below, where somebody waits
             errors.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    _working[path] = thread
-    thread.start()
-    while thread.is_alive():
-        thread.join(min(limits.left(), INTERVAL))
-    _working.pop(path, None)
+    with in_thread("write", path, run) as thread:
+        while thread.is_alive():
+            thread.join(min(limits.left(), INTERVAL))
     if results:
         return results[0]
     error = errors[0]

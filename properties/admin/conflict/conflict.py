@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
@@ -34,9 +34,10 @@ from properties.admin.conflict.decision_page import (
     shown_keys,
 )
 from properties.admin.words import in_one_line, worded_change
-from properties.catalog import label
+from properties.catalog import FIELDS, label
 from properties.domain.conflicts import KEPT, Decision
 from properties.models import Conflict, Property
+from properties.search_text import folded
 
 TONES = {Decision.OPEN: "warning"}
 CHANGED = _("Something has changed since. This is how it is now: check it, then decide.")
@@ -71,6 +72,16 @@ class ConflictAdmin(ReadOnlyAdmin):
     def pages(self) -> Iterable[OwnPage]:
         selection = OwnPage("decide/", "decide_selection", self.decide_view, is_post_only=True)
         return [OwnPage("decide/<int:property_id>/", "decide", self.decide_view, "view"), selection]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find a conflict also by the name of its field that the list shows."""
+        found, is_many = super().get_search_results(request, queryset, search_term)
+        if wanted := folded(search_term):
+            paths = [path for path in FIELDS if wanted in folded(label(path))]
+            found |= queryset.filter(path__in=paths)
+        return found, is_many
 
     @display(description=_("field"), ordering="path")
     def field(self, conflict: Any) -> SafeString:
@@ -163,8 +174,11 @@ class ConflictAdmin(ReadOnlyAdmin):
                 decided = Conflict.objects.filter(pk__in=keys)
                 self.note(request, decided, sentence("Decided: %(kept)s.", kept=KEPT[side]))
         if len(made) > len(done):
-            left = number(len(made) - len(done))
-            messages.info(request, gettext("Still open: %(count)s.") % {"count": left})
+            left = len(made) - len(done)
+            text = ngettext(
+                "%(count)s conflict is still open.", "%(count)s conflicts are still open.", left
+            )
+            messages.info(request, text % {"count": number(left)})
         return True
 
 

@@ -135,7 +135,10 @@ def decide(request: HttpRequest, made: Iterable[Choice]) -> list[Resolution]:
             )
             messages.warning(request, text % {"field": label(conflict.path)})
     if done:
-        messages.success(request, gettext("Decided: %(count)s.") % {"count": number(len(done))})
+        text = ngettext(
+            "%(count)s conflict is decided.", "%(count)s conflicts are decided.", len(done)
+        )
+        messages.success(request, text % {"count": number(len(done))})
     return [answer for answer in answers if answer.conflict.pk in done]
 
 

@@ -18,7 +18,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
-from django.utils.translation import get_language, gettext, pgettext_lazy
+from django.utils.translation import get_language, gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.account_names import name_by
@@ -40,6 +40,7 @@ from crm_sync.hooks import Person
 from crm_sync.installed import command
 from crm_sync.security.access import own_workspaces
 from crm_sync.sentence import Sentence, sentence
+from crm_sync.translated import number
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.import_.waiting_imports import MAY_ACT
@@ -169,9 +170,10 @@ class ImportAdmin(ReadOnlyAdmin):
         released = upload.release(chosen, actor=actor, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=waiting), sentence("Released."))
         if released:
-            messages.success(
-                request, gettext("A worker imports now: %(count)s.") % {"count": released}
+            text = ngettext(
+                "A worker imports the file now.", "A worker imports %(count)s files now.", released
             )
+            messages.success(request, text % {"count": number(released)})
         else:
             messages.warning(request, gettext("Nothing here waits for a person."))
         return _back(chosen)
@@ -184,8 +186,12 @@ class ImportAdmin(ReadOnlyAdmin):
         cancelled = upload.cancel(chosen, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=running), sentence("Cancelled."))
         if cancelled:
-            text = gettext("Cancelled: %(count)s. What was imported stays.")
-            messages.success(request, text % {"count": cancelled})
+            text = ngettext(
+                "%(count)s import was cancelled. What was imported stays.",
+                "%(count)s imports were cancelled. What was imported stays.",
+                cancelled,
+            )
+            messages.success(request, text % {"count": number(cancelled)})
         else:
             messages.warning(request, gettext("All of these have ended already."))
         return _back(chosen)

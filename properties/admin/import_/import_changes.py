@@ -6,8 +6,9 @@ from typing import Any
 
 from crm_sync.sentence import Sentence
 from properties.admin.words import worded
-from properties.catalog import find, inner_label, label, last_label, leaf_of
+from properties.catalog import Kind, find, inner_label, label, leaf_of
 from properties.imports.report import Summary, count
+from properties.members import below
 
 ON_A_PAGE = 200  # differences; a page has one record at least
 FOLDED = 20  # a record with more of them is folded
@@ -72,10 +73,21 @@ def _record(
 
 def _row(path: str, name: str, old: Any, new: Any) -> dict[str, str]:
     field = label(leaf_of(path))
-    if name == last_label(path):
-        name = inner_label(path)
     return {
-        "name": f"{field} · {name}" if name else field,
+        "name": f"{field} · {_in_words(path, name)}" if name else field,
         "old": worded(path, old),
         "new": worded(path, new),
     }
+
+
+def _in_words(path: str, name: str) -> str:
+    """Return the name of a member for the reader: a worker has stored it in English.
+
+    The key of an entry, such as a language, and the name of a custom field stay as they are.
+    """
+    field = find(leaf_of(path))
+    if path.endswith("]") or field is None or field.kind is Kind.MAP:
+        return name
+    before, __, __ = name.rpartition(" · ")
+    outer = _in_words(path.rpartition(".")[0], before) if before else ""
+    return below(outer, inner_label(path))

@@ -50,6 +50,7 @@ CAUSES: dict[str, Text] = {
 SENT: tuple[Text, str] = (pgettext_lazy("change", "Sent"), "good")
 NOT_YET: tuple[Text, str] = (_("Not yet"), "info")
 OFFERED = 50  # imports in the filter
+NOBODYS = 0  # the key of no workspace
 MOST_PEOPLE = 200
 
 
@@ -102,12 +103,16 @@ def changes_page(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def selected(person: Person, asked: QueryDict, now: datetime) -> ChangeSelection:
-    """Return the selection in an address; what is not understood filters nothing."""
+    """Return the selection in an address; what is not understood filters nothing.
+
+    A workspace that is not one of the person's selects nothing: an undo that was shown for it would
+    otherwise be done in the workspace that is left to them (S12).
+    """
     since, until = _times(asked, now)
     slug = asked.get("workspace", "")
     mine = own_workspaces(person).filter(slug=slug) if slug else Workspace.objects.none()
     return ChangeSelection(
-        workspace=mine.values_list("pk", flat=True).first() if slug else None,
+        workspace=(mine.values_list("pk", flat=True).first() or NOBODYS) if slug else None,
         person=whole(asked.get("person", "")),
         cause=asked.get("cause", "")[:40],
         origin=asked.get("origin", "") if asked.get("origin") in Origin.values else "",
@@ -230,9 +235,9 @@ def _filters(request: HttpRequest, chosen: ChangeSelection) -> list[dict[str, An
     """Return the choices: name, title, text without a choice, value, and the options."""
     person = request.user
     time = request.GET.get("time", "")
-    slugs = [one.slug for one in own_workspaces(person)]
-    fields = sorted(((path, label(path)) for path in FIELDS), key=lambda one: one[1])
     slug = request.GET.get("workspace", "")
+    slugs = dict.fromkeys((*(one.slug for one in own_workspaces(person)), *filter(None, [slug])))
+    fields = sorted(((path, label(path)) for path in FIELDS), key=lambda one: one[1])
     every: list[tuple[str, Text, Text, str, Sequence[tuple[str, Text]]]] = [
         ("time", _("Time"), _("Any time"), time if time in TIMES else "", [*TIMES.items()]),
         ("person", _("Person"), _("Everybody"), str(chosen.person or ""), _people(person)),

@@ -26,7 +26,7 @@ from crm_sync.security.access import within
 from crm_sync.sentence import sentence
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.translated import Text, number
-from properties.admin.property.bulk_edit_page import set_page
+from properties.admin.property.bulk_edit_page import batch_address, set_page
 from properties.admin.words import in_one_line
 from properties.catalog import label
 from properties.domain.bulk_edit import MOST
@@ -45,7 +45,9 @@ def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> Htt
         messages.warning(request, text % {"count": number(MOST)})
         return None
     actor = cast("AbstractBaseUser", request.user)
-    return HttpResponseRedirect(_page(batches.choose(rows, kind, actor=actor, now=timezone.now())))
+    return HttpResponseRedirect(
+        batch_address(batches.choose(rows, kind, actor=actor, now=timezone.now()))
+    )
 
 
 def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpResponse:
@@ -61,7 +63,7 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
             note(request, Batch.objects.filter(pk=batch.pk), sentence("Confirmed."))
         else:
             messages.info(request, gettext("This was started before."))
-        return HttpResponseRedirect(_page(batch))
+        return HttpResponseRedirect(batch_address(batch))
     is_read = batch.kind == Batch.Kind.READ
     context = {"title": batch.get_kind_display(), "batch": batch, "is_read": is_read}
     if batch.confirmed_at is None:
@@ -77,10 +79,6 @@ def batch_progress(request: HttpRequest, batch_id: int) -> HttpResponse:
         raise Http404
     context = {"batch": batch, **_progress(batch)}
     return render(request, "properties/batch_live.html", context)
-
-
-def _page(batch: Batch) -> str:
-    return reverse("admin:properties_property_batch", args=[batch.pk])
 
 
 def _batch(request: HttpRequest, batch_id: int) -> Batch:

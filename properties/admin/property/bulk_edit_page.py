@@ -72,10 +72,11 @@ def _act(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
     batch.refresh_from_db()
     if batch.confirmed_at is not None:
         bulk_edit.set_rest(batch, now=now, until=time.monotonic() + SECONDS)
-    return HttpResponseRedirect(_address(batch))
+    return HttpResponseRedirect(batch_address(batch))
 
 
-def _address(batch: Batch) -> str:
+def batch_address(batch: Batch) -> str:
+    """Return the address of the page of a batch."""
     return reverse("admin:properties_property_batch", args=[batch.pk])
 
 
@@ -87,7 +88,7 @@ def _form_page(
     context = {
         "title": gettext("Set fields"),
         "total": batch.properties.count(),
-        "address": _address(batch),
+        "address": batch_address(batch),
         "groups": [
             (tab, any(one.has_trouble or one.bound.value() for one in tab.places))
             for tab in form.tree

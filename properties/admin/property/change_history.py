@@ -19,7 +19,10 @@ from django.utils.translation import gettext, pgettext
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, moment
 from crm_sync.admin.ui.page import page
+from crm_sync.hooks import Person
+from crm_sync.security.access import workspace_keys
 from crm_sync.sentence import said
+from crm_sync.text import clean
 from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
@@ -91,15 +94,22 @@ def _with_undo(entry: Entry, change: Change, current: Any) -> Entry:
     )
 
 
-def _with_batches(row: Property, changes: list[Change]) -> list[Entry]:
-    """Return changes in words, each with the batch in which many properties were set."""
+def _with_batches(row: Property, changes: list[Change], person: Person) -> list[Entry]:
+    """Return changes in words, each with the batch in which many properties were set.
+
+    A person who does not see all properties of a batch cannot open its page.
+    """
     causes = {change.cause for change in changes}
     keys = [
         key for kind, key in map(Cause.parts, causes) if kind == Cause.BATCH and key is not None
     ]
+    rows = Batch.objects.filter(pk__in=keys)
+    if (mine := workspace_keys(person)) is not None:
+        others = Property.objects.exclude(workspace__in=mine).filter(batch__in=keys)
+        rows = rows.exclude(properties__in=others)
     batches = {
         Cause.BATCH.of(key): reverse("admin:properties_property_batch", args=[key])
-        for key in Batch.objects.filter(pk__in=keys).values_list("pk", flat=True)
+        for key in rows.values_list("pk", flat=True)
     }
     return [
         replace(entry, batch=batches.get(change.cause, ""))
@@ -120,7 +130,7 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
     creation = mine.filter(path=Change.CREATION).first()
     paths = set(mine.order_by().values_list("path", flat=True).distinct())
     paths |= {part.path for part in creation.parts()} if creation else set()
-    chosen = request.GET.get("field", "")
+    chosen, __ = clean(request.GET.get("field", ""))
     found = mine.filter(path__in=[chosen, Change.CREATION]) if chosen else mine
     if creation and chosen and not creation.part(chosen):
         found = found.exclude(pk=creation.pk)
@@ -131,7 +141,9 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
         "title": gettext("History of %(name)s") % {"name": row},
         "page": shown,
         "pages": numbers(shown),
-        "entries": _with_batches(row, [change.part(chosen) or change for change in shown]),
+        "entries": _with_batches(
+            row, [change.part(chosen) or change for change in shown], request.user
+        ),
         "fields": [(path, label(path)) for path in sorted(paths - {Change.CREATION}, key=label)],
         "chosen": chosen,
         "can_change": admin.has_change_permission(request, row),
@@ -172,7 +184,6 @@ def undo_change(
             (gettext("It is now"), worded(change.path, current)),
         ],
         "is_current": equal(change.path, current, change.new),
-        "back_to": worded(change.path, change.old),
         "clears": change.old is None,
         "seen": _signer(change).sign_object({"value": current}),
     }
@@ -199,6 +210,8 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
         in_words = [replace(one, message=said(one.message)) for one in error.faults]
         why = reasons(change.path, in_words)
         messages.error(request, text % {"field": name, "reason": why})
+    except Property.DoesNotExist:  # it was linked with another row (I36)
+        raise Http404 from None
     history_page = reverse(
         "admin:properties_property_history", args=[change.real_estate_property_id]
     )

@@ -21,7 +21,7 @@ from crm_sync.hooks import PropertyFiles
 from crm_sync.installed import command
 from crm_sync.models import Workspace
 from crm_sync.sentence import said, sentence
-from crm_sync.translated import number
+from crm_sync.translated import Text, number
 from properties.exports import draft_folder
 from properties.exports.export_file import written
 from properties.exports.export_report import ExportReport
@@ -38,44 +38,32 @@ TYPES = {
 }
 PATIENCE = 5.0  # seconds of writing before the first byte is sent
 SHOWN = 5  # lines of what a format cannot hold
+NO_ROOM = sentence("the server cannot write the file now; its disk may be full")
+
+
+def _action(description: Text, suffix: str, *, files: bool = False) -> Any:
+    """Return the action that sends the chosen properties in a format (POST only).
+
+    Args:
+        files: in a ZIP, with the stored files of the properties.
+    """
+
+    @action(description=description, permissions=["files" if files else "view"])
+    def run(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        return (export_with_files if files else export)(request, queryset, suffix)
+
+    return run
 
 
 class ExportActions:
     """The export actions of the list, for each person who may view the properties."""
 
-    @action(description=_("Export as CSV"), permissions=["view"])
-    def export_csv(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
-        """Send a table of our columns (POST only)."""
-        return export(request, queryset, ".csv")
-
-    @action(description=_("Export as Excel"), permissions=["view"])
-    def export_xlsx(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
-        """Send a workbook of our columns (POST only)."""
-        return export(request, queryset, ".xlsx")
-
-    @action(description=_("Export as SwissRETS JSON"), permissions=["view"])
-    def export_json(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
-        """Send a SwissRETS file (POST only)."""
-        return export(request, queryset, ".json")
-
-    @action(description=_("Export as OpenImmo XML"), permissions=["view"])
-    def export_xml(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
-        """Send an OpenImmo file (POST only)."""
-        return export(request, queryset, ".xml")
-
-    @action(description=_("Export as SwissRETS JSON with pictures"), permissions=["files"])
-    def export_json_zip(
-        self, request: HttpRequest, queryset: QuerySet[Any]
-    ) -> HttpResponseBase | None:
-        """Send a SwissRETS file and the stored files of its properties as a ZIP (POST only)."""
-        return export_with_files(request, queryset, ".json")
-
-    @action(description=_("Export as OpenImmo XML with pictures"), permissions=["files"])
-    def export_xml_zip(
-        self, request: HttpRequest, queryset: QuerySet[Any]
-    ) -> HttpResponseBase | None:
-        """Send an OpenImmo file and the stored files of its properties as a ZIP (POST only)."""
-        return export_with_files(request, queryset, ".xml")
+    export_csv = _action(_("Export as CSV"), ".csv")
+    export_xlsx = _action(_("Export as Excel"), ".xlsx")
+    export_json = _action(_("Export as SwissRETS JSON"), ".json")
+    export_xml = _action(_("Export as OpenImmo XML"), ".xml")
+    export_json_zip = _action(_("Export as SwissRETS JSON with pictures"), ".json", files=True)
+    export_xml_zip = _action(_("Export as OpenImmo XML with pictures"), ".xml", files=True)
 
     def has_files_permission(self, request: HttpRequest) -> bool:
         """Return whether this person may see the files of properties, of any app (S17)."""
@@ -111,10 +99,11 @@ def export(
             if time.monotonic() - begun > patience:
                 is_whole = False
                 break
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         draft.cleanup()
+        why = NO_ROOM.said() if isinstance(error, OSError) else said(str(error))
         text = gettext("Nothing was exported: %(reason)s")
-        messages.error(request, text % {"reason": said(str(error))})
+        messages.error(request, text % {"reason": why})
         return None
     _report(request, report, is_whole=is_whole)
     text = sentence(

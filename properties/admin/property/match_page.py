@@ -63,7 +63,8 @@ def match_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> Ht
     workspace = own_workspaces(request.user).filter(pk=workspace_id).first()
     if workspace is None:
         raise Http404
-    criterion = _criterion(request.GET.get("by", ""))
+    by = request.GET.get("by", "")
+    criterion = next((one for one in Criterion if one.value == by), Criterion.ADDRESS)
     may_act = admin.has_change_permission(request)
     if request.method == "POST":
         if not may_act:
@@ -129,10 +130,6 @@ def _tabs(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
         return {}
     shown = tabs(cast("ModelAdmin", workspaces), request, workspace_id)
     return shown | {"opts": workspaces.opts}
-
-
-def _criterion(name: str) -> Criterion:
-    return next((one for one in Criterion if one.value == name), Criterion.ADDRESS)
 
 
 def _parts(found: Matching) -> dict[str, Sequence[Any]]:

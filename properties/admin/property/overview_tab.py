@@ -11,15 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened
 from crm_sync.platform.problems import explain
-from crm_sync.translated import number
 from properties.admin.property.match_page import match_address
 from properties.admin.property.sync_tab import state_badge
-from properties.admin.words import in_one_line, problem_in_words
-from properties.catalog import label
-from properties.forms.assembly import value_at
+from properties.admin.words import and_more, in_one_line, problem_in_words
+from properties.catalog import label, value_at
 from properties.forms.form_tree import tab_of
 from properties.models import Property
-from properties.models.property import ProblemKind, SyncState
+from properties.models.property import SyncState
 
 MOST = 8  # lines of what waits; the tabs show the rest at its field
 NAMED = 4  # fields that differ
@@ -69,10 +67,7 @@ def _to_tab(name: str, tab: str) -> SafeString | str:
 def _first(names: Sequence[SafeString | str]) -> SafeString:
     """Return the first names, and how many more there are; "" for none."""
     first = format_html_join(", ", "{}", ((name,) for name in names[:NAMED]))
-    if len(names) <= NAMED:
-        return first
-    more = {"names": first, "count": number(len(names) - NAMED)}
-    return SafeString(gettext("%(names)s and %(count)s more") % more)
+    return SafeString(and_more(first, len(names) - NAMED))
 
 
 def _to_match(row: Property) -> list[dict[str, Any]]:
@@ -98,7 +93,6 @@ def _waiting(kind: str, path: str, problem: Any) -> dict[str, Any]:
         "name": label(path) if path else gettext("The property"),
         "link": f"#{tab}" if tab else "",
         "text": problem_in_words(kind, problem) if path else explain(problem).sentence,
-        "is_conflict": kind == ProblemKind.CONFLICT,
     }
 
 

@@ -1,12 +1,12 @@
 """The list of properties and the page of one property, which calls `editing` to save."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, connection
+from django.db import connection
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -28,7 +28,7 @@ from crm_sync.hooks import PropertyAction
 from crm_sync.installed import command
 from crm_sync.platform.problems import explain
 from crm_sync.sentence import said
-from crm_sync.translated import number, said_of
+from crm_sync.translated import said_of
 from properties.admin.property.all_changes import changes_page
 from properties.admin.property.batch import ask, batch_page, batch_progress
 from properties.admin.property.change_history import history, undo_change
@@ -50,7 +50,7 @@ from properties.admin.property.property_head import pictures
 from properties.admin.property.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.property.sync_tab import state_badge
 from properties.admin.property.undo_pages import undo_plan, undone_live, undone_page
-from properties.admin.words import rooms_in_words
+from properties.admin.words import and_more, rooms_in_words
 from properties.catalog import choice_name, label
 from properties.domain import headline
 from properties.domain.editing import Outdated
@@ -60,7 +60,14 @@ from properties.models.property import SyncState, with_rules
 from properties.models.search_column import search
 from properties.push.batches import read_now
 
-DOCUMENTS = ("desired", "observed", "inflight", "leftover", "search")  # no list shows them
+DOCUMENTS = (
+    "desired",
+    "observed",
+    "inflight",
+    "replaced",
+    "leftover",
+    "search",
+)  # no list shows them
 PLACE = LocalityFilter.parameter_name
 SEARCHED = _("Address, reference, title, name or phone")
 
@@ -192,11 +199,9 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         if not paths:
             return EMPTY
         name = label(paths[0]) if paths[0] else gettext("The property")
-        if len(paths) > 1:
-            more = {"names": name, "count": number(len(paths) - 1)}
-            name = gettext("%(names)s and %(count)s more") % more
         text = row.problems_at(paths[0])[0]
-        return shortened(said_of(name, said(text) if paths[0] else explain(text).sentence), 70)
+        why = said(text) if paths[0] else explain(text).sentence
+        return shortened(said_of(and_more(name, len(paths) - 1), why), 70)
 
     pushed = moment_column(_("Last sent"), "pushed_at")
 
@@ -219,7 +224,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         """Add the actions of the other apps that this person may do (S17)."""
         actions: dict[str, Any] = super().get_actions(request)
         for one in offered_actions(request.user):
-            actions[one.name] = (_run(one), one.name, one.label_of_many)
+            actions[one.name] = (partial(_run, one), one.name, one.label_of_many)
         return actions
 
     # --- the page ---
@@ -258,14 +263,8 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
                 response: HttpResponse = super().changeform_view(
                     request, object_id, form_url, extra_context
                 )
-            except Outdated:
+            except (Outdated, Property.DoesNotExist):  # it was changed, or linked with another row
                 continue
-            except IntegrityError:
-                text = gettext(
-                    "Somebody created this reference at this very moment: edit theirs instead."
-                )
-                self.message_user(request, text, messages.ERROR)
-                return HttpResponseRedirect("../")
             return response
 
     def render_change_form(
@@ -335,13 +334,10 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         return self.response_post_save_change(request, obj)
 
 
-def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
-    """Return the function that Django's list calls for an action."""
-
-    def run(__: Any, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
-        return offered.run(request, queryset)
-
-    return run
+def _run(
+    offered: PropertyAction, _: Any, request: HttpRequest, queryset: QuerySet[Property]
+) -> HttpResponse:
+    return offered.run(request, queryset)
 
 
 def _lines(texts: tuple[str, str]) -> SafeString | str:

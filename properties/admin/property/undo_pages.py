@@ -18,6 +18,7 @@ from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, local_time, page_
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
+from crm_sync.models import Workspace
 from crm_sync.security.access import within
 from crm_sync.sentence import sentence
 from crm_sync.text import whole
@@ -30,12 +31,12 @@ from properties.admin.property.all_changes import (
     undo_page,
     workspace_of,
 )
-from properties.admin.words import in_one_line
+from properties.admin.words import worded_change
 from properties.catalog import label
 from properties.domain import undo_steps
 from properties.domain.change_selection import CREATED, ChangeSelection
 from properties.domain.headline import one_line
-from properties.domain.undo import Kept, KeptPart, RowUndo
+from properties.domain.undo import Kept, RowUndo
 from properties.models import Change, Import, Property, Undo
 from properties.models.change import Cause, Origin
 
@@ -101,7 +102,7 @@ def _progress(admin: ModelAdmin, request: HttpRequest, job: Undo) -> dict[str, A
         [one[4] for one in job.kept[:SHOWN] if one[4]]
     )
     mine = ChangeSelection(cause=Cause.UNDO.of(job.pk))
-    slug = job.workspace.slug
+    slug = Workspace.objects.only("slug").get(pk=job.workspace_id).slug  # no secret (S5)
     can_undo = bool(job.ended_at and job.count("fields")) and admin.has_change_permission(request)
     return {
         "job": job,
@@ -111,7 +112,10 @@ def _progress(admin: ModelAdmin, request: HttpRequest, job: Undo) -> dict[str, A
         "counts": {n: job.count(n) for n in ("fields", "properties", "removed", "kept")},
         "removed": job.removed[:SHOWN],
         "kept": [
-            _kept_row(key, reference, path, reason, newer.get(change))
+            (
+                link(page_at("properties.property", key), reference),
+                *_kept(path, Kept(reason), newer.get(change)),
+            )
             for key, reference, path, reason, change in job.kept[:SHOWN]
         ],
         "lines": address_of(mine, slug),
@@ -119,22 +123,16 @@ def _progress(admin: ModelAdmin, request: HttpRequest, job: Undo) -> dict[str, A
     }
 
 
-def _kept_row(
-    key: int, reference: str, path: str, reason: str, newer: Change | None
-) -> tuple[SafeString, str, str]:
+def _kept(path: str, reason: Kept, newer: Change | None) -> tuple[str, str]:
+    """Return what is kept, and why."""
     name = label(path) if path else gettext("The property")
-    subject = link(page_at("properties.property", key), reference)
-    return subject, name, _why(Kept(reason), newer)
-
-
-def _why(reason: Kept, newer: Change | None) -> str:
     if newer is None:
-        return str(reason.label)
+        return name, str(reason.label)
     named = {"reason": reason.label, "who": newer.who, "at": local_time(newer.at)}
     if newer.who:
-        return gettext("%(reason)s by %(who)s, %(at)s") % named
+        return name, gettext("%(reason)s by %(who)s, %(at)s") % named
     origin = newer.get_origin_display()
-    return gettext("%(reason)s by %(origin)s, %(at)s") % {**named, "origin": origin}
+    return name, gettext("%(reason)s by %(origin)s, %(at)s") % {**named, "origin": origin}
 
 
 def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
@@ -145,17 +143,11 @@ def _shown(row: Property, step: RowUndo) -> dict[str, Any]:
         "reference": str(row) if where else "",
         "removes": step.removes,
         "fields": [
-            (label(path), in_one_line(path, here.get(path)), in_one_line(path, value))
+            (label(path), *worded_change(path, here.get(path), value))
             for path, value in step.values.items()
         ],
-        "kept": [_kept_words(part) for part in step.kept],
+        "kept": [_kept(part.path, part.reason, part.change) for part in step.kept],
     }
-
-
-def _kept_words(part: KeptPart) -> tuple[str, str]:
-    return label(part.path) if part.path else gettext("The property"), _why(
-        part.reason, part.change
-    )
 
 
 def _says(selection: ChangeSelection, person: Person) -> list[tuple[str, SafeString | str]]:

@@ -37,6 +37,7 @@ from properties.admin.source.source_state import (
     state_badge,
     with_last_import,
 )
+from properties.admin.words import and_more
 from properties.models import DeliveredFile, Fetch, Sender, Source
 from properties.models.source import Delivery, SignIn
 from properties.sources.address import parsed, shown
@@ -79,6 +80,7 @@ class SourceAdmin(ScopedAdmin):
             "Name a sender, and say where its feed is: a web, FTP or SFTP server, or a folder. The"
             " first feed is looked at, and imported when you say so; later ones by themselves."
         ),
+        adds=True,
     )
     change_form_template = "properties/source.html"
 
@@ -111,9 +113,9 @@ class SourceAdmin(ScopedAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        made: Any = super().get_form(request, obj, change, **kwargs)
-        made.request = request
-        return partial_form(made, within(request.user, Sender.objects.order_by("name")))
+        made = super().get_form(request, obj, change, **kwargs)
+        made.senders = within(request.user, Sender.objects.order_by("name"))
+        return made
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
@@ -230,21 +232,14 @@ class SourceAdmin(ScopedAdmin):
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
         self.note(request, rows.defer("secret"), text)
-        done = gettext("A worker fetches in a moment: %(count)s.") % {"count": count}
-        messages.success(request, done)
+        done = ngettext(
+            "A worker fetches the feed in a moment.",
+            "A worker fetches %(count)s feeds in a moment.",
+            count,
+        )
+        messages.success(request, done % {"count": number(count)})
         only = rows.only("pk").first() if count == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
-
-
-def partial_form(made: Any, senders: QuerySet[Sender]) -> Any:
-    """Return a form that offers these senders."""
-
-    class Offering(made):  # type: ignore[misc] # made by Django for this request
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self.offer(senders)
-
-    return Offering
 
 
 def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
@@ -304,9 +299,7 @@ def _look(one: Fetch) -> dict[str, Any]:
         if one.seconds
         else "",
         "text": capitalized(said(one.text)),
-        "beside": gettext("%(names)s and %(count)s more") % {"names": beside, "count": number(more)}
-        if beside and more > 0
-        else beside,
+        "beside": and_more(beside, more),
         "imported": format_html(
             "{} {}", badge_of(one.imported), link(page_of(one.imported), gettext("What it did"))
         )

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.core.validators import validate_email
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -84,6 +85,7 @@ class SourceForm(PlaceForm):
     )
     password = OwnPasswordField()
     request: HttpRequest
+    senders: QuerySet[Sender]  # that are offered, each with its workspace
 
     class Meta:
         model = Source
@@ -111,6 +113,12 @@ class SourceForm(PlaceForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own_password.ask(self, self.request)
+        if "sender" in self.fields:
+            field = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
+            offered = self.senders.select_related("workspace").only("name", "workspace__slug")
+            field.queryset = offered
+            name = "label_from_instance"  # Django's own way to name the choices
+            setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")
         if "daily_at" in self.fields:  # a viewer gets none of them
             zone = timezone.get_default_timezone_name()
             text = gettext("By the clock of the installation: %(zone)s.")
@@ -155,11 +163,3 @@ class SourceForm(PlaceForm):
         """Return the columns that a save writes: the typed values, and the columns they reset."""
         is_enabled = self.instance.is_enabled
         return with_effects(self.typed_columns(), is_enabled=is_enabled, now=timezone.now())
-
-    def offer(self, senders: Any) -> None:
-        """Offer these senders, each with its workspace."""
-        if "sender" in self.fields:
-            field = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
-            field.queryset = senders.select_related("workspace").only("name", "workspace__slug")
-            name = "label_from_instance"  # Django's own way to name the choices
-            setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")

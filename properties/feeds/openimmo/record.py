@@ -12,7 +12,7 @@ from typing import Any
 from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog, merge
-from properties.catalog import Field, Kind, parsing
+from properties.catalog import Field, Kind, parsing, value_at
 from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
@@ -168,13 +168,13 @@ class _Draft:
         if all(self.values.get(name) == 0 for name in _PLACE):  # nobody lives there
             for name in _PLACE:
                 del self.values[name]
-        said = _text(_get(self.raw, "verwaltung_objekt.verfuegbar_ab"))
+        said = _text(value_at(self.raw, "verwaltung_objekt.verfuegbar_ab"))
         if said and not parsing.fault(catalog.FIELDS["availabilityStartAt"], said):
             self._read("verwaltung_objekt.verfuegbar_ab", "availabilityStartAt", said)
 
     def put_word(self, one: Words) -> None:
         """Set a field from a word; an unknown word stays."""
-        said = _text(_get(self.raw, one.source))
+        said = _text(value_at(self.raw, one.source))
         value = one.words.get(said.upper())
         if value is None and one.words is openimmo_names.COUNTRIES and len(said) == len("CH"):
             value = said.upper()
@@ -188,7 +188,7 @@ class _Draft:
 
     def put_offer(self) -> None:
         """Keep one of two offers of an object that is for sale and to let: the one with a price."""
-        both = _get(self.raw, "objektkategorie.vermarktungsart")
+        both = value_at(self.raw, "objektkategorie.vermarktungsart")
         if isinstance(both, dict) and all(
             _is(both.get(f"@{one}")) for one in ("KAUF", "MIETE_PACHT")
         ):
@@ -200,7 +200,7 @@ class _Draft:
         """Set a field by the first of its flags that is set; flags that are not say nothing."""
         for name, value in one.words.items():
             source = f"{one.source}.@{name}"
-            flag = _get(self.raw, source)
+            flag = value_at(self.raw, source)
             if isinstance(flag, str) and flag.strip().lower() in _NO:
                 _pop(self.raw, source)
             elif _is(flag):
@@ -212,13 +212,13 @@ class _Draft:
             (openimmo_names.STATE, openimmo_names.STATES),
             (openimmo_names.AGE, openimmo_names.AGES),
         ):
-            found = words.get(_text(_get(self.raw, source)).upper())
+            found = words.get(_text(value_at(self.raw, source)).upper())
             if found is not None:
                 self._read(source, found[0], [found[1]] if found[0] == "conditions" else found[1])
 
     def put_kind(self) -> None:
         """Set type and categories; a word that says more stays too."""
-        kinds = _get(self.raw, "objektkategorie.objektart")
+        kinds = value_at(self.raw, "objektkategorie.objektart")
         found: list[tuple[str, str | None]] = []
         for kind, said in list(kinds.items()) if isinstance(kinds, dict) else ():
             if kind not in openimmo_names.KINDS:
@@ -241,7 +241,7 @@ class _Draft:
 
     def put_texts(self) -> None:
         """Set the texts in the object's language, or in that of its sender."""
-        said = _LANGUAGE.fullmatch(_text(_get(self.raw, openimmo_names.LANGUAGE)))
+        said = _LANGUAGE.fullmatch(_text(value_at(self.raw, openimmo_names.LANGUAGE)))
         texts: dict[str, Any] = {}
         for source, name in openimmo_names.TEXTS:
             text, rest = coerce(f"localizations[].{name}", _pop(self.raw, source))
@@ -274,7 +274,7 @@ class _Draft:
         found = []
         for element, payers in openimmo_names.COMMISSIONS.items():
             source = f"preise.{element}"
-            said = _get(self.raw, source)
+            said = value_at(self.raw, source)
             text = _text(said)
             payer = payers.get(self.values.get("offerType", ""))
             if not text or payer is None or len(text) > catalog.SHORT_TEXT:
@@ -292,7 +292,7 @@ class _Draft:
         """Set the parking spaces that have a price or a number."""
         found = []
         for element, kind in openimmo_names.PARKING.items():
-            said = _get(self.raw, f"preise.{element}")
+            said = value_at(self.raw, f"preise.{element}")
             if not isinstance(said, dict):
                 continue
             names = openimmo_names.PARKING_MEMBERS
@@ -312,7 +312,7 @@ class _Draft:
         said = _pop(self.raw, "anhaenge.anhang")
         rest = []
         for one in said if isinstance(said, list) else [said] if said else []:
-            address = _text(_get(one, "daten.pfad")) if isinstance(one, dict) else ""
+            address = _text(value_at(one, "daten.pfad")) if isinstance(one, dict) else ""
             if not address.lower().startswith(("http://", "https://")):
                 rest.append(one)
                 continue
@@ -329,7 +329,7 @@ class _Draft:
 
     def put_energy_sources(self) -> None:
         """Set the sources of energy if all their words are known."""
-        text = _text(_get(self.raw, openimmo_names.SOURCES)).upper()
+        text = _text(value_at(self.raw, openimmo_names.SOURCES)).upper()
         words = _BETWEEN.split(text) if len(text) <= catalog.SHORT_TEXT else [text]
         found = [openimmo_names.ENERGY_SOURCES.get(word) for word in words]
         if None not in found:
@@ -389,12 +389,6 @@ def _text(said: Any) -> str:
 
 def _one_or_all(items: list[Any]) -> Any:
     return items[0] if len(items) == 1 else items
-
-
-def _get(raw: Any, path: str) -> Any:
-    for name in path.split("."):
-        raw = raw.get(name) if isinstance(raw, dict) else None
-    return raw
 
 
 def _pop(raw: dict[str, Any], path: str) -> Any:

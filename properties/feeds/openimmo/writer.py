@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from crm_sync import __version__
 from crm_sync.sentence import Sentence, sentence
 from properties import catalog, merge
+from properties.catalog import value_at
 from properties.feeds.attachment import PHOTO, Attachment
 from properties.feeds.openimmo import openimmo_names
 from properties.feeds.openimmo.record import REFERENCE, TEXT, OpenimmoRecordReader
@@ -136,22 +137,22 @@ def _odd(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Sente
 
 def _write_moved(record: Document, document: Document) -> None:
     written = set()
-    demand = _get(document, "energyCertificate.type") == "ENERGY_REQUIRED"
+    demand = value_at(document, "energyCertificate.type") == "ENERGY_REQUIRED"
     for source, target in openimmo_names.MOVED:
         is_other = demand and source.endswith("energieverbrauchkennwert")
-        is_per_area = _get(document, target.rpartition(".")[0] + ".referring") == "M2"
+        is_per_area = value_at(document, target.rpartition(".")[0] + ".referring") == "M2"
         if target in written or is_other or (is_per_area and target.startswith("prices.")):
             continue
         written.add(target)
-        _put(record, source, _get(document, target))
+        _put(record, source, value_at(document, target))
 
 
 def _write_words(record: Document, document: Document) -> None:
     for one in openimmo_names.WORDS:
-        _put(record, one.source, _word(one.source, one.words, _get(document, one.target)))
+        _put(record, one.source, _word(one.source, one.words, value_at(document, one.target)))
     written: set[str] = set()
     for one in openimmo_names.FLAGS:
-        value = _get(document, one.target)
+        value = value_at(document, one.target)
         name = next((name for name, said in one.words.items() if said == value), None)
         if one.target == "offerType":  # both flags are required
             for flag in one.words:
@@ -164,10 +165,10 @@ def _write_words(record: Document, document: Document) -> None:
         (openimmo_names.AGE, openimmo_names.AGES),
     ):
         for word, (target, constant) in words.items():
-            if _get(document, target) in (constant, [constant]):
+            if value_at(document, target) in (constant, [constant]):
                 _put(record, source, word)
                 break
-    sources = _get(document, "energyCertificate.energySources")
+    sources = value_at(document, "energyCertificate.energySources")
     if isinstance(sources, list):
         said = [_word("", openimmo_names.ENERGY_SOURCES, one) for one in sources]
         if None not in said:
@@ -213,8 +214,8 @@ def _write_prices(record: Document, document: Document) -> None:
         ("preise.kaufpreis_pro_qm", "prices.buy", "price"),
         ("preise.mietpreis_pro_qm", "prices.rent", "net"),
     ):
-        if _get(document, f"{price}.referring") == "M2":
-            _put(record, source, _get(document, f"{price}.{amount}"))
+        if value_at(document, f"{price}.referring") == "M2":
+            _put(record, source, value_at(document, f"{price}.{amount}"))
     for item in _items(document, "commissions"):
         for element, payers in openimmo_names.COMMISSIONS.items():
             if payers.get(document.get("offerType", "")) == item.get("payer", ""):
@@ -264,13 +265,6 @@ def _write_files(record: Document, files: Sequence[Attachment]) -> None:
 def _items(document: Document, name: str) -> list[Document]:
     items = document.get(name)
     return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
-
-
-def _get(document: Document, path: str) -> Any:
-    value: Any = document
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def _put(record: Document, path: str, value: Any) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from crm_sync.sentence import Sentence, sentence, sentence_of
 from crm_sync.text import quoted
+from properties import catalog
 from properties.catalog import FieldFault
 from properties.feeds.swissrets import vocabulary
 
 LONGEST = 300  # characters of a path in a warning
-_STEP = re.compile(r"[^.\[\]]+")
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _VARIANT = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 
@@ -37,14 +37,14 @@ def faulty_values(
     warnings: list[Sentence] = []
     gone: set[Steps] = set()
     for fault in reversed(list(faults)):  # backwards, so that no item of a list moves
-        steps = at = _steps(fault.path)
+        steps = at = catalog.steps(fault.path)
         if any(steps[:end] in gone for end in range(1, len(steps) + 1)):
             continue
-        while steps and _at(document, steps) is None:
+        while steps and catalog.value_at(document, steps) is None:
             steps = steps[:-1]
         if not steps:
             continue
-        name, value = _source(steps, sources), _at(document, steps)
+        name, value = _source(steps, sources), catalog.value_at(document, steps)
         if isinstance(steps[-1], int) and not isinstance(value, dict):  # one word of a list
             name = _source(steps[:-1], sources)
             words[name].append(value)
@@ -57,7 +57,7 @@ def faulty_values(
 
 def located(fault: FieldFault, sources: Sources = ()) -> Sentence:
     """Return the message of a fault with its path in the feed."""
-    return _told(_source(_steps(fault.path), sources or _SOURCES), fault)
+    return _told(_source(catalog.steps(fault.path), sources or _SOURCES), fault)
 
 
 def _told(path: str, fault: FieldFault) -> Sentence:
@@ -105,23 +105,9 @@ def _is_language(code: Any) -> bool:
     return isinstance(code, str) and bool(_LANGUAGE.fullmatch(code))
 
 
-def _steps(path: str) -> Steps:
-    """Split `prices.additionalOffers[0].type` into its names and numbers."""
-    return tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(path))
-
-
-def _at(holder: Any, steps: Steps) -> Any:
-    for step in steps:
-        if isinstance(step, int):
-            holder = holder[step] if isinstance(holder, list) and step < len(holder) else None
-        else:
-            holder = holder.get(step) if isinstance(holder, dict) else None
-    return holder
-
-
 def _take(document: Any, steps: Steps) -> Steps:
     """Remove a value and the containers that become empty; return the path that was removed."""
-    holder = _at(document, steps[:-1])
+    holder = catalog.value_at(document, steps[:-1])
     holder.pop(steps[-1])
     return steps if holder or len(steps) == 1 else _take(document, steps[:-1])
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Any, NamedTuple
+from typing import Any
 
 from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import clean, holds_nothing_unstorable
@@ -155,13 +155,13 @@ class SwissretsRecordReader:
         if project:
             document["projectReferenceId"] = project
         _move_links(raw, document)
-        for way in _MOVED:
-            _move(raw, way, document, zone)
+        for source, target in vocabulary.MOVED:
+            _move(raw, source, target, document, zone)
         features = raw.get("characteristics")
         for name in list(features) if isinstance(features, dict) else []:
-            if name in _NUMBERS:
-                _move(raw, _NUMBERS[name], document, zone)
-        _move(raw, _CHARACTERISTICS, document, zone)
+            if name in vocabulary.NUMBERS:
+                _move(raw, f"characteristics.{name}", name, document, zone)
+        _move(raw, "characteristics", "characteristics", document, zone)
         parent = document.get("parentRealtyReferenceId")
         if parent is not None and parent == document.get("objectReferenceId"):
             raw["unitReferenceId"] = document.pop(
@@ -176,9 +176,7 @@ def _missing(raw: dict[str, Any]) -> Iterator[Sentence]:
     An empty reference is allowed: the reference of another standard then replaces it.
     """
     for path in vocabulary.REQUIRED:
-        value: Any = raw
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
+        value = catalog.value_at(raw, path)
         if value is None or (str(value).strip() == "" and path != "referenceId"):
             yield _lacks(path)
     texts = raw.get("localizations")
@@ -196,33 +194,13 @@ def _lacks(path: str) -> Sentence:
     return sentence("%(name)s is missing", name=path)
 
 
-class _Way(NamedTuple):
-    """A source path and a target path, each split before its last segment."""
-
-    holders: tuple[str, ...]
-    name: str
-    target: str
-    parent: str
-    member: str
-
-
-def _way(source: str, target: str) -> _Way:
+def _move(
+    raw: dict[str, Any], source: str, target: str, document: dict[str, Any], zone: tzinfo
+) -> None:
+    """Move one value to its field. It stays in the record if there is no field or it is set."""
     *holders, name = source.split(".")
     parent, _, member = target.rpartition(".")
-    return _Way(tuple(holders), name, target, parent, member)
-
-
-_MOVED = tuple(_way(source, target) for source, target in vocabulary.MOVED)
-_NUMBERS = {name: _way(f"characteristics.{name}", name) for name in vocabulary.NUMBERS}
-_CHARACTERISTICS = _way("characteristics", "characteristics")
-
-
-def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any], zone: tzinfo) -> None:
-    """Move one value to its field. It stays in the record if there is no field or it is set."""
-    holders, name, target, parent, member = way
-    holder: Any = raw
-    for segment in holders:
-        holder = holder.get(segment) if isinstance(holder, dict) else None
+    holder = catalog.value_at(raw, tuple(holders))
     if not isinstance(holder, dict) or name not in holder:
         return
     value, rest = coerce(target, holder[name], zone)

@@ -1,6 +1,7 @@
 """manage.py drift: find differences between us and the platform."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -93,16 +94,7 @@ def _found(finding: DriftFinding) -> dict[str, Any]:
         "verdict": finding.verdict.value,
         "gone": finding.is_gone,
         "error": finding.error,
-        "fields": [
-            {
-                "path": leaf.path,
-                "verdict": leaf.verdict.value,
-                "moved": leaf.moved,
-                "ours": leaf.ours,
-                "theirs": leaf.theirs,
-            }
-            for leaf in finding.leaves
-        ],
+        "fields": [asdict(leaf) for leaf in finding.leaves],
     }
 
 

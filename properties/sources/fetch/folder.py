@@ -12,6 +12,7 @@ from queue import Empty, Full, Queue
 from typing import BinaryIO, TypeAlias
 
 from crm_sync.sentence import sentence
+from properties.sources.fetch.abandoned_thread import in_thread
 from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
@@ -35,7 +36,6 @@ INTERVAL = 0.5  # seconds between two checks whether the fetch must end
 NO_FILE = sentence("it is no file of bytes, but a pipe, a socket, a device or a link")
 
 Piece: TypeAlias = bytes | Fetched | Listing | Exception | None  # only the last piece is not bytes
-_reading: dict[str, threading.Thread] = {}  # by path: no second thread for a path that hangs
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
@@ -58,31 +58,24 @@ def _read(
 ) -> Piece:
     """Write all pieces that are bytes, and return the last piece.
 
-    They are read in a thread that can be abandoned: a network file system may hang for ever, and
-    no signal can interrupt the wait.
+    They are read in a thread, because no signal can interrupt the wait for a file system.
     """
-    if (before := _reading.get(place.address.path)) and before.is_alive():
-        raise failed(sentence("the folder does not answer: an earlier attempt still waits for it"))
     pieces: Queue[Piece] = Queue(AHEAD)
     left = threading.Event()
-    reader = threading.Thread(target=_put, args=(found, pieces, left), daemon=True)
-    _reading[place.address.path] = reader
-    reader.start()
-    try:
-        while True:
-            seconds = check()
-            with suppress(Empty):
-                piece = pieces.get(timeout=min(seconds, INTERVAL))
-                if isinstance(piece, Exception):
-                    raise piece
-                if not isinstance(piece, bytes):
-                    reader.join(INTERVAL)  # so the next fetch does not find it alive
-                    return piece
-                write(piece)
-    finally:
-        left.set()
-        if not reader.is_alive():
-            _reading.pop(place.address.path, None)
+    with in_thread("read", place.address.path, lambda: _put(found, pieces, left)) as reader:
+        try:
+            while True:
+                seconds = check()
+                with suppress(Empty):
+                    piece = pieces.get(timeout=min(seconds, INTERVAL))
+                    if isinstance(piece, Exception):
+                        raise piece
+                    if not isinstance(piece, bytes):
+                        reader.join(INTERVAL)  # so the next fetch does not find it alive
+                        return piece
+                    write(piece)
+        finally:
+            left.set()
 
 
 def _put(found: Iterator[Piece], pieces: Queue[Piece], left: threading.Event) -> None:

@@ -18,7 +18,7 @@ from crm_sync.models import ChangeSequence, ReportedChange, Workspace
 from crm_sync.outgoing import outbox, sequence
 from crm_sync.outgoing.outbox import Message
 from tests.api import Program, error, program
-from tests.together import together
+from tests.together import crossing, together
 
 pytestmark = pytest.mark.django_db
 KIND = "property.in_sync"
@@ -188,6 +188,17 @@ def test_readers_at_one_moment_give_each_number_once(main):
     pages = together(lambda: names(next(tokens).get("/changes")))
     assert pages == [[str(n) for n in range(40)]] * 4
     assert ChangeSequence.objects.get().last == 40
+
+
+@pytest.mark.rule("I37")
+@CONCURRENT
+def test_a_reader_sees_what_another_one_has_numbered_beside_it(main):
+    report(main, "one", "two")
+
+    def read() -> list[int]:
+        return [one.number for one in sequence.read(main.pk, None, 100)[0]]
+
+    assert crossing(read, read, at='"number" IS NULL') == ([1, 2], [1, 2])
 
 
 @pytest.mark.rule("I37")

@@ -7,8 +7,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.api import byte_range
-from orders.api.byte_range import NotSatisfiable
+from orders.materials import byte_range
+from orders.materials.byte_range import NotSatisfiable
 from orders.materials.download import storage
 from orders.models import MaterialFile
 from tests.api import BASE, program
@@ -33,7 +33,6 @@ def got(workspace, file: MaterialFile, scopes=("orders:read",), **headers: str):
     return answer.status_code, body, answer.headers
 
 
-@pytest.mark.django_db
 def test_the_whole_file_comes_with_its_type_name_and_tag(main, file):
     status, body, headers = got(main, file, Accept="image/*")
     assert (status, body) == (200, BODY)
@@ -42,7 +41,6 @@ def test_the_whole_file_comes_with_its_type_name_and_tag(main, file):
     assert "attachment" in headers["Content-Disposition"]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("wanted", "part"),
     [
@@ -63,20 +61,17 @@ def test_a_part_comes_alone(main, file, wanted, part):
     assert headers["Content-Length"] == str(len(body))
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("wanted", ["bytes=0-1,5-6", "bytes=9-5", "lines=1-2", "bytes=-", "x"])
 def test_what_is_no_single_range_gets_the_whole_file(main, file, wanted):
     assert got(main, file, Range=wanted)[:2] == (200, BODY)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("wanted", ["bytes=768000-", "bytes=768000-768001", "bytes=-0"])
 def test_a_part_behind_the_end_is_refused(main, file, wanted):
     status, body, headers = got(main, file, Range=wanted)
     assert (status, body, headers["Content-Range"]) == (416, b"", f"bytes */{len(BODY)}")
 
 
-@pytest.mark.django_db
 def test_a_version_that_the_program_has_is_not_sent_again(main, file):
     tag = f'"{file.digest}"'
     for named in (tag, f'"x", {tag}', f"W/{tag}", "*"):
@@ -85,14 +80,12 @@ def test_a_version_that_the_program_has_is_not_sent_again(main, file):
     assert got(main, file, **{"If-None-Match": '"x"'})[0] == 200
 
 
-@pytest.mark.django_db
 def test_the_rest_of_another_version_is_not_sent(main, file):
     tag = f'"{file.digest}"'
     assert got(main, file, Range="bytes=5-", **{"If-Range": tag})[0] == 206
     assert got(main, file, Range="bytes=5-", **{"If-Range": '"x"'})[:2] == (200, BODY)
 
 
-@pytest.mark.django_db
 @pytest.mark.rule("S12")
 def test_only_a_token_of_the_workspace_with_the_scope_gets_it(main, file):
     assert got(make_workspace("other"), file)[0] == 404
@@ -100,7 +93,6 @@ def test_only_a_token_of_the_workspace_with_the_scope_gets_it(main, file):
     assert Client().get(f"{BASE}/files/{file.pk}").status_code == 401
 
 
-@pytest.mark.django_db
 def test_a_file_that_is_not_there_is_a_404(main, file):
     storage().delete(file.name)
     assert got(main, file)[0] == 404
@@ -108,7 +100,6 @@ def test_a_file_that_is_not_there_is_a_404(main, file):
     assert got(main, file)[0] == 404
 
 
-@pytest.mark.django_db
 def test_the_list_of_materials_says_where_the_bytes_are(main, file):
     erp = program(main, ("orders:read",))
     (ready,) = erp.get("/orders/5000/materials")["items"]

@@ -1,6 +1,8 @@
 """A picture is no larger than its target wants, and is otherwise the same."""
 
+import errno
 import io
+import struct
 
 import pytest
 from PIL import Image
@@ -60,6 +62,27 @@ def test_a_picture_is_turned_and_keeps_its_colour_profile():
         assert image.info["icc_profile"] == b"profile"
 
 
+def with_data(body: bytes, *entries: tuple[int, int, int, int]) -> bytes:
+    """Put data of a camera into a JPEG: a tag, its type, its count and its value each."""
+    listed = b"".join(struct.pack("<HHII", *one) for one in entries)
+    tiff = b"II*\0" + struct.pack("<IH", 8, len(entries)) + listed + bytes(20)
+    block = b"Exif\0\0" + tiff
+    return body[:2] + b"\xff\xe1" + struct.pack(">H", len(block) + 2) + block + body[2:]
+
+
+SHORT, FLOAT, RATIONAL, TEXT = 3, 11, 5, 2
+MAKE, UNIT = 0x010F, 0x0128
+
+
+@pytest.mark.parametrize("wrong", [(MAKE, FLOAT, 1, 7), (UNIT, RATIONAL, 1, 8), (UNIT, TEXT, 2, 9)])
+@pytest.mark.parametrize(("turned", "size"), [(TURNED, (100, 200)), (1, (200, 100))])
+def test_a_picture_whose_data_is_wrong_comes_without_it_and_is_turned(wrong, turned, size):
+    body = with_data(picture(800, 400), wrong, (ORIENTATION, SHORT, 1, turned))
+    made = shrunk(io.BytesIO(body), "image/jpeg", 200)
+    with Image.open(made.file) as image:
+        assert (image.size, image.getexif().get(ORIENTATION, 1)) == (size, 1)
+
+
 @pytest.mark.parametrize(
     "body", [b"\xff\xd8\xff no picture", picture(800, 400)[:-2000], picture(800, 400, "PNG")]
 )
@@ -68,13 +91,36 @@ def test_a_picture_that_cannot_be_read_says_so(body):
         shrunk(io.BytesIO(body), "image/jpeg", 200)
 
 
+class Broken(io.BytesIO):
+    """A file whose storage fails in the middle."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell() > 1000:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size)
+
+
+def test_a_storage_that_cannot_be_read_now_does_not_blame_the_picture():
+    with pytest.raises(OSError, match="Input/output error"):
+        shrunk(Broken(picture(800, 400)), "image/jpeg", 200)
+
+
+def test_a_disk_that_is_full_does_not_blame_the_picture(monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(picture_size, "SpooledTemporaryFile", lambda **_: Full())
+    with pytest.raises(OSError, match="No space left"):
+        shrunk(io.BytesIO(picture(800, 400)), "image/jpeg", 200)
+
+
 def test_a_picture_with_too_many_pixels_is_not_read(monkeypatch):
     monkeypatch.setattr(picture_size, "PIXELS", 1000)
     with pytest.raises(RejectedError, match="more than 1,000 pixels"):
         shrunk(io.BytesIO(picture(100, 11)), "image/jpeg", 50)
 
 
-@pytest.mark.django_db
 def test_a_target_gets_pictures_that_fit_and_the_file_here_stays(crm, main):
     make_target(main, "FOLDER", str(crm), longest_edge=200)
     ready, body = delivered(main), picture(800, 400)

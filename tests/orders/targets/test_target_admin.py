@@ -83,17 +83,6 @@ def test_a_stored_password_does_not_go_to_another_server(main, row):
     assert (Target.objects.get().secret, Target.objects.get().host_key) == ("new", "")
 
 
-def test_a_viewer_sees_the_page_and_can_do_nothing(row):
-    client = client_of(*SEES)
-    text = client.get(page_of(row)).content.decode()
-    assert "CRM of the office" in text
-    assert 'value="test"' not in text
-    for action in ("test", "upload_stored", "forget_key"):
-        client.post(LIST, {"action": action, "_selected_action": row.pk})
-    assert not Target.objects.get().is_test_asked
-    assert client.get(ADD).status_code == 403
-
-
 def test_a_test_is_done_by_a_worker_and_the_page_says_so(crm, main):
     row = make_target(main, "FOLDER", str(crm))
     client = client_of(*MANAGES)

@@ -3,6 +3,7 @@
 import errno
 import threading
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +13,17 @@ from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import hold
+from crm_sync.platform.errors import TransientError
 from crm_sync.platform.work_kind import WorkKind
 from crm_sync.work import leases, turn
 from orders.materials import file_requests
+from orders.materials.download import storage
 from orders.models import Material, MaterialFile, Target, TargetFile
 from orders.targets import target_files, uploads
+from orders.targets.put import local_folder
 from orders.targets.put.local_folder import FolderConnection
+from orders.targets.put.target_connection import Limits, TargetPlace
+from properties.sources.address import parsed
 from tests.crm_sync.admin_pages import make_workspace
 from tests.crm_sync.sockets import free_port
 from tests.crm_sync.test_outside import certificate
@@ -131,6 +137,22 @@ def test_two_materials_never_get_the_same_name(target, ready, main, crm):
         "R-1/front-2.jpg": b"two",
         "R-1/front-3.jpg": b"three",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "there_as"),
+    [
+        ("Bahnhofstr. 12 Küche", "Bahnhofstr. 12 Küche"),
+        ("St.Gallen", "St.Gallen"),
+        ("Front.v2.JPEG", "Front.v2"),
+        (".jpg", "jpg"),
+    ],
+)
+def test_only_an_ending_is_left_out_of_the_name_of_a_file(ready, main, crm, name, there_as):
+    make_target(main, "FOLDER", str(crm), pattern="{name}")
+    store(material(ready, "m1", file_name=name), b"x")
+    upload(main)
+    assert there(crm) == {f"{there_as}.jpg": b"x"}
 
 
 def test_a_file_of_somebody_else_is_never_replaced(target, ready, main, crm):
@@ -285,6 +307,51 @@ def test_a_file_is_there_once_and_whole_after_a_worker_died(
 
 
 @pytest.mark.rule("I3")
+def test_a_name_that_waits_for_its_file_is_given_to_no_other_target_at_the_same_place(
+    ready, main, crm, monkeypatch
+):
+    make_target(main, "FOLDER", str(crm), quality="HD")
+    make_target(main, "FOLDER", f"{crm}/", quality="WEB")
+    store(material(ready, "m1"), b"hd")
+    die_at(monkeypatch, FolderConnection, "rename", after=False)
+    with pytest.raises(Died):
+        uploads.work(hooks.queue("targets").claim(main.pk, 1), ENDLESS)
+    store(material(ready, "m2", visual_type="POST_WEB"), b"web")
+    assert upload(main) == {"uploaded": 1}
+    lease_ends()
+    assert upload(main) == {"uploaded": 1}
+    assert there(crm) == {"R-1/ground_photo/01.jpg": b"hd", "R-1/ground_photo/02.jpg": b"web"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_targets_that_upload_to_one_place_at_once_replace_no_file(
+    ready, main, crm, monkeypatch
+):
+    make_target(main, "FOLDER", str(crm), quality="HD")
+    make_target(main, "FOLDER", str(crm), quality="WEB")
+    store(material(ready, "m1"), b"hd")
+    store(material(ready, "m2", visual_type="POST_WEB"), b"web")
+    real, both = FolderConnection.exists, threading.Barrier(2)
+
+    def exists(*args):
+        found = real(*args)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(3)
+        return found
+
+    monkeypatch.setattr(FolderConnection, "exists", exists)
+    workers = [threading.Thread(target=upload_of, args=(main.pk,)) for _ in range(2)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join(30)
+    now_due()
+    upload(main)
+    assert sorted(there(crm).values()) == [b"hd", b"web"]
+    assert set(Target.objects.values_list("failing_since", "problem")) == {(None, "")}
+
+
+@pytest.mark.rule("I3")
 @pytest.mark.parametrize("method", ["exists", "put"])
 def test_a_worker_that_lost_its_lease_renames_and_writes_nothing(
     ready, main, crm, monkeypatch, method
@@ -420,6 +487,21 @@ def test_a_file_that_is_no_longer_in_the_storage_says_so(target, ready, main, cr
     assert there(crm) == {"R-1/ground_photo/02.jpg": b"y"}
 
 
+def test_a_file_of_a_storage_that_fails_now_is_tried_again(target, ready, main, crm):
+    store(material(ready, "m1"), b"x")
+    there_it_is = Path(storage().path(MaterialFile.objects.get().name))
+    there_it_is.unlink()
+    there_it_is.symlink_to(there_it_is)  # a file system that answers with an error
+    upload(main)
+    row = TargetFile.objects.get()
+    assert (row.due_at is None, row.attempts, "symbolic" in row.problem) == (False, 1, True)
+    there_it_is.unlink()
+    there_it_is.write_bytes(b"x")
+    now_due()
+    assert upload(main) == {"uploaded": 1}
+    assert there(crm) == {"R-1/ground_photo/01.jpg": b"x"}
+
+
 def test_a_target_that_hangs_delays_no_other(crm, ready, main, asked, tmp_path, settings):
     asked.waits_at = "open"
     folder = tmp_path / "crm" / "local"
@@ -440,6 +522,56 @@ def test_a_target_that_hangs_delays_no_other(crm, ready, main, asked, tmp_path, 
         assert hanging.is_alive()
         asked.wait.set()
         hanging.join(20)
+
+
+class SlowFile:
+    """A file whose only block comes when a test says so."""
+
+    def __init__(self) -> None:
+        self.begun, self.goes_on, self.blocks = threading.Event(), threading.Event(), [b"x", b""]
+
+    def read(self, size: int = -1) -> bytes:
+        self.begun.set()
+        self.goes_on.wait(20)
+        return self.blocks.pop(0)
+
+
+def opened(folder: Path, seconds: float):
+    place = TargetPlace(parsed(str(folder)), "", "", "", [], [str(folder)])
+    return local_folder.opened(place, Limits(time.monotonic() + seconds, lambda: None))
+
+
+def test_a_folder_that_takes_another_file_right_now_is_not_called_one_that_hangs(crm):
+    slow = SlowFile()
+
+    def put() -> None:
+        with opened(crm, 20) as connection:
+            connection.put("slow.jpg", slow, 1, "")
+
+    other = threading.Thread(target=put)
+    other.start()
+    assert slow.begun.wait(10)
+    with opened(crm, 20) as connection:
+        assert connection.exists("any.jpg") is False
+    slow.goes_on.set()
+    other.join(20)
+    assert there(crm) == {"slow.jpg": b"x"}
+
+
+def test_a_folder_that_was_given_up_gets_no_second_thread_until_it_answers(crm):
+    slow = SlowFile()
+    with opened(crm, 1) as connection:
+        with pytest.raises(TransientError, match="not all of it was sent in time"):
+            connection.put("slow.jpg", slow, 1, "")
+        with pytest.raises(TransientError, match="an earlier attempt still waits for it"):
+            opened(crm, 20).__enter__()
+    slow.goes_on.set()
+    for _ in range(100):
+        with suppress(TransientError), opened(crm, 20) as connection:
+            assert connection.exists("any.jpg") is False
+            return
+        time.sleep(0.1)
+    pytest.fail("the folder answers, and is still said to hang")
 
 
 test_a_target_that_hangs_delays_no_other.pytestmark = [pytest.mark.django_db(transaction=True)]

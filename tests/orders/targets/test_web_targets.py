@@ -1,5 +1,6 @@
 """Targets with WebDAV and S3: whole files, allowed addresses, and what each answer means."""
 
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,8 +8,12 @@ from django.utils import timezone
 
 from orders.models import Target, TargetFile
 from orders.targets.put.aws_signature import Signer
+from tests.crm_sync import sockets
+from tests.crm_sync.sockets import answering
 from tests.orders.targets.stock import delivered, make_target, material, state, store, there, upload
 from tests.orders.targets.web_stores import s3, serving, webdav
+from tests.properties.sources.servers import USER
+from tests.together import crossing
 
 pytestmark = pytest.mark.django_db
 NAME = "R-1/ground_photo/01.jpg"
@@ -175,3 +180,18 @@ def test_a_request_is_signed_as_the_reference_of_s3_shows(method, path, headers,
     signed = EXAMPLE.headers(method, path, HOST | headers, now=now)
     assert signed["Authorization"].endswith(f"Signature={signature}")
     assert "wJalr" not in str(signed) + repr(EXAMPLE)
+
+
+@pytest.mark.rule("S13")
+@pytest.mark.django_db(transaction=True)
+def test_a_new_secret_goes_to_no_address_but_its_own(crm, main):
+    with sockets.serving(answering(b"")) as old, sockets.serving(answering(b"")) as new:
+        make_target(main, "WEBDAV", old.url, secret="first", is_test_asked=True)
+
+        def move() -> None:
+            Target.objects.update(address=new.url, secret="second", due_at=timezone.now())
+
+        crossing(lambda: upload(main), move, at='"orders_target"."secret"')
+        shown = [b64encode(f"{USER}:{one}".encode()) for one in ("first", "second")]
+        assert [one in b"".join(old.requests) for one in shown] == [False, False]
+        assert [one in b"".join(new.requests) for one in shown] == [False, True]

@@ -254,6 +254,18 @@ def test_an_etag_lets_nobody_overwrite_what_they_have_not_seen(erp, main):
     assert Property.objects.get().desired["title"] == "5"
 
 
+def test_a_put_that_only_creates_overwrites_no_property(erp):
+    made = erp.call("PUT", "/properties/MH-1", HOME, If_None_Match="*")
+    assert (made.status_code, made["ETag"]) == (201, '"1"')
+    for tag in ("*", '"1"', 'W/"1"', '"7", "1"'):
+        for method in ("PUT", "PATCH"):
+            late = erp.call(method, "/properties/MH-1", {"title": "2"}, If_None_Match=tag)
+            assert error(late)[:2] == (412, "outdated"), tag
+    assert Property.objects.get().revision == 1
+    other = erp.call("PATCH", "/properties/MH-1", {"title": "3"}, If_None_Match='"7"')
+    assert (other.status_code, other["ETag"]) == (200, '"2"')
+
+
 def test_a_call_without_a_body_clears_nothing(erp):
     erp.call("PUT", "/properties/MH-1", {"title": "T"})
     for method in ("PUT", "PATCH"):
@@ -374,12 +386,17 @@ def test_a_list_is_narrowed_by_state_reference_and_what_has_moved(erp, main):
         *(("limit=0", "limit"), ("limit=501", "limit"), ("limit=abc", "limit")),
         *((f"cursor={one}", "cursor") for one in ("x", "cD1hYmM=", "cD0=", "cD0xLjU=")),
         *(("limit=", "limit"), ("cursor=", "cursor"), ("nope=1", "nope"), ("format=csv", "format")),
+        ("limit=5&limit=6", "limit"),
     ],
 )
-def test_every_list_refuses_a_parameter_that_is_wrong_empty_or_unknown(erp, rows, query, path):
+def test_every_list_refuses_a_parameter_that_is_wrong_empty_contradictory_or_unknown(
+    erp, rows, query, path
+):
     erp.call("PUT", "/properties/MH-1", {"title": "T"})
     assert error(erp.call("GET", f"/properties{rows}?{query}")) == (400, "invalid", [path])
-    assert len(erp.get(f"/properties{rows}?limit=500")["items"]) == (0 if "orders" in rows else 1)
+    assert len(erp.get(f"/properties{rows}?limit=500&limit=500")["items"]) == (
+        0 if "orders" in rows else 1
+    )
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01", "0001-01-01T00:00:00", "9999-12-31T23:59:59Z"])

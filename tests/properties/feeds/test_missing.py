@@ -19,13 +19,6 @@ MISSING = Change.Origin.MISSING
 
 
 @pytest.fixture
-def agency(main) -> Sender:
-    return Sender.objects.create(
-        workspace=main, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
-    )
-
-
-@pytest.fixture
 def load(main, tmp_path, capsys):
     """Import a feed of a sender; exit code, output, error."""
 
@@ -200,7 +193,7 @@ def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
 ):
     row = uploaded(agency, admin_user, stock[:100])
     rows(row).update(state="RUNNING", released_at=timezone.now(), due_at=timezone.now(), done=0)
-    steps = job.steps(claim(row).row, timezone.now(), 100)
+    steps = job.steps(claim(row).row, timezone.now(), 100, lambda: None)
     for _ in steps:  # it dies after the first hundred of those that are missing
         if Change.objects.filter(origin=MISSING).exists():
             break

@@ -9,15 +9,9 @@ import pytest
 from properties.models import Change, Property, Sender
 from tests.properties.test_commands import run
 from tests.properties.test_full_feed_guard import TEN, as_openimmo
+from tests.properties.uploaded import states
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def agency(main) -> Sender:
-    return Sender.objects.create(
-        workspace=main, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
-    )
 
 
 @pytest.fixture
@@ -34,11 +28,6 @@ def load(main, tmp_path, capsys):
         return json.loads(out)
 
     return load_
-
-
-def states() -> dict[str, str]:
-    rows = Property.objects.values_list("object_reference_id", "desired")
-    return {reference: desired["availabilityState"] for reference, desired in rows}
 
 
 def part(brought=(), gone=()):

@@ -704,3 +704,17 @@ def test_a_file_system_that_hangs_is_left_and_other_files_come(tmp_path, hanging
         with pytest.raises(TransientError, match="an earlier attempt still waits for it"):
             got(str(hanging), folders=folders)
         assert got(f"{tmp_path}/unload.txt", folders=folders)[0] == FEED
+
+
+def test_two_sources_with_the_same_file_are_fetched_at_the_same_time(tmp_path):
+    put(tmp_path / "unload.txt", FEED)
+    others: list[bytes] = []
+
+    def check() -> float:
+        if not others:
+            others.append(b"")
+            others.append(got(f"{tmp_path}/unload.txt", folders=[str(tmp_path)])[0])
+        return 60.0
+
+    assert got(f"{tmp_path}/unload.txt", folders=[str(tmp_path)], check=check)[0] == FEED
+    assert others == [b"", FEED]

@@ -6,6 +6,7 @@ import unicodedata
 import zipfile
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from properties.sources import source_look
 from properties.sources.delivered_files import KnownFiles, Skipped, skip
 from properties.sources.fetch.transfer import FileVersion, Listed
 from properties.sources.file_order import in_order, order
+from tests.crm_sync.test_outside import certificate
 from tests.hostile import HOSTILE
 from tests.properties.sources.servers import ftp_server, sftp_server
 from tests.properties.sources.test_fetch import put
@@ -39,15 +41,9 @@ from tests.properties.sources.test_worker import (  # noqa: F401 - fixtures
     source,
 )
 from tests.properties.test_full_feed_guard import TEN, as_openimmo
+from tests.properties.uploaded import states
 
 OLD = NOON.timestamp() - 86_400
-
-
-@pytest.fixture
-def agency(main) -> Sender:
-    return Sender.objects.create(
-        workspace=main, name="Agency", missing="SET_STATE", missing_state="PRIVATE"
-    )
 
 
 @pytest.fixture
@@ -114,11 +110,6 @@ def imported(row: Source) -> list[tuple[str, str]]:
 
 def known(row: Source) -> dict[str, str]:
     return dict(DeliveredFile.objects.filter(source=row).values_list("name", "state"))
-
-
-def states() -> dict[str, str]:
-    rows = Property.objects.values_list("object_reference_id", "desired")
-    return {reference: desired["availabilityState"] for reference, desired in rows}
 
 
 # --- the way of the files ---
@@ -212,18 +203,30 @@ def test_a_name_that_is_no_utf_8_is_taken_too(row, folder):
     assert imported(row) == [("Köln.xml", "DONE")]
 
 
-@pytest.mark.parametrize("kind", ["folder", "sftp", "ftp"])
-def test_a_file_of_any_name_is_taken_once_and_known_by_that_name(row, folder, kind):
+@pytest.fixture(scope="module")  # before the clock of a test is set
+def pem(tmp_path_factory) -> Path:
+    """Return the certificate of a server."""
+    return certificate(tmp_path_factory.mktemp("server"), "localhost")
+
+
+@pytest.mark.parametrize("kind", ["folder", "sftp", "ftp", "ftps"])
+def test_a_file_of_any_name_is_taken_once_and_known_by_that_name(pem, row, folder, kind, settings):
     names = [f"{text[:50]}.csv" for text in HOSTILE.values() if "/" not in text]
-    if kind == "ftp":  # whose lists of names have one on a line
+    if kind in ("ftp", "ftps"):  # whose lists of names have one on a line
         names = [one for one in names if not set(one) & set("\r\n")]
     for number, name in enumerate(names):
         line = f"objectReferenceId,title\nR-{number},t\n".encode()
         deliver(folder, name, line)
-    server = {"sftp": sftp_server, "ftp": ftp_server}.get(kind)
+    settings.SOURCE_INTERNAL_HOSTS = ["localhost"]
+    settings.CA_BUNDLE = str(pem)
+    server = {
+        "sftp": sftp_server,
+        "ftp": ftp_server,
+        "ftps": partial(ftp_server, certificate=pem),
+    }.get(kind)
     with server(folder) if server else nullcontext() as port:
         if server:
-            Source.objects.update(address=f"{kind}://127.0.0.1:{port}/")
+            Source.objects.update(address=f"{kind}://localhost:{port}/")
         work(row, times=40)
         assert work(row) == ["unchanged"]
     assert known(row) == dict.fromkeys(names, "DONE")

@@ -13,7 +13,6 @@ from properties.sources import source_look
 from properties.sources.delivered_files import skip_all
 from tests.properties.sources.servers import ftp_server, sftp_server
 from tests.properties.sources.test_in_turn import (  # noqa: F401 - fixtures
-    agency,
     deliver,
     folder,
     full,
@@ -84,7 +83,7 @@ def test_a_file_that_came_after_the_press_is_imported_and_so_is_a_new_one_of_an_
 
 
 def test_the_first_file_that_waits_for_a_person_is_cancelled_and_skipped_with_the_others(
-    agency,  # noqa: F811
+    agency,
     folder,  # noqa: F811
     clock,  # noqa: F811
 ):
@@ -165,7 +164,7 @@ def test_a_worker_that_has_lost_the_source_or_a_second_press_skips_nothing(row, 
 
 
 def test_a_person_who_has_released_the_first_file_before_loses_nothing_of_it(
-    agency,  # noqa: F811
+    agency,
     folder,  # noqa: F811
     admin_user,
     clock,  # noqa: F811

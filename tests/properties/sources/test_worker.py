@@ -21,6 +21,7 @@ from properties.models import Fetch, Import, Property, Sender, Source
 from properties.sources import source_look
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.sockets import free_port
+from tests.journeys.mail_server import mail_server
 from tests.properties.sources.servers import (
     PASSWORD,
     USER,
@@ -397,18 +398,18 @@ def mails(agency: Sender) -> list[tuple[str, str]]:
 def test_each_import_is_told_by_mail_once_with_its_report(agency, admin_user, folder, clock):
     row = source(agency, str(folder / "out.zip"), mail_to="a@agency.test\nb@agency.test")
     look(row, clock)
-    ((subject, body),) = mails(agency)
-    assert subject == "Feed of Agency: waits for you"
+    (subject, body), same = mails(agency)
+    assert (subject, same) == ("Feed of Agency: waits for you", (subject, body))
     assert "nothing was imported yet" in body
     assert "     10 new" in body
     assert f"/admin/properties/import/{Import.objects.get().pk}/change/" in body
-    assert mail.outbox[0].to == ["a@agency.test", "b@agency.test"]
+    assert [one.to for one in mail.outbox] == [["a@agency.test"], ["b@agency.test"]]
     release(row, admin_user)
-    assert [subject for subject, _ in mails(agency)] == ["Feed of Agency: imported"]
+    assert [subject for subject, _ in mails(agency)] == ["Feed of Agency: imported"] * 2
     assert look(row, clock) == "unchanged"
     serve(folder, TEN[:3])
     look(row, clock)
-    ((subject, body),) = mails(agency)
+    (subject, body), _ = mails(agency)
     assert (subject, "it lacks 7 of the 10" in body) == ("Feed of Agency: not imported", True)
     assert mails(agency) == []
 
@@ -485,6 +486,28 @@ def test_a_mail_that_does_not_go_is_tried_again(agency, folder, clock, settings)
         True,
         True,
     )
+
+
+def test_an_address_that_is_refused_keeps_the_mail_from_nobody_and_repeats_it_for_nobody(
+    agency, folder, clock, settings
+):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with mail_server() as server:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.server_address[1]
+        server.refused = {"b@agency.test"}
+        addresses = "b@agency.test\na@agency.test\nc@agency.test"
+        row = source(agency, str(folder / "nothing.zip"), mail_to=addresses)
+        look(row)
+        for _ in range(3):
+            assert drain("source_mails", agency.workspace) == {"put off": 1}
+            clock.shift(timedelta(hours=1))
+        assert [one["To"] for one in server.mails] == ["a@agency.test", "c@agency.test"]
+        assert "b@agency.test" in Fetch.objects.get(source=row).problem
+        server.refused.clear()
+        assert drain("source_mails", agency.workspace) == {"sent": 1}
+        assert [one["To"] for one in server.mails][2:] == ["b@agency.test"]
+    sent = Fetch.objects.get(source=row)
+    assert (sent.problem, sent.due_at) == ("", None)
 
 
 def no_mail(client) -> list[str]:
