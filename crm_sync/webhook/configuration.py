@@ -66,7 +66,7 @@ def configure(
     with transaction.atomic():
         # Read again: another call at this moment keeps the names that this one may give.
         row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
-        workspace.refresh_from_db(fields=CONFIGURED)
+        workspace.refresh_from_db(fields=[*CONFIGURED, *ROTATED])
         names = (
             header_name or workspace.auth_header_name,
             parameter_name or workspace.auth_parameter_name,
@@ -77,14 +77,18 @@ def configure(
         kept = {name: getattr(workspace, name) for name in CONFIGURED}
     try:
         has_secret = workspace.auth_secret and not _is_unfinished(workspace)
-        if has_secret or auth_type == Workspace.AuthType.NONE:
-            return _put(workspace, now=now, deadline=deadline)
-        return rotate_secret(workspace, now=now, deadline=deadline)
+        if not has_secret and auth_type != Workspace.AuthType.NONE:
+            return rotate_secret(workspace, now=now, deadline=deadline)
+        answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
-        if not _may_have_worked(error):  # what another call has set since stays
+        if _may_have_worked(error):
+            _keep_valid(workspace)
+        else:  # what another call has set since stays
             Workspace.objects.filter(pk=workspace.pk, **kept).update(**before)
             workspace.refresh_from_db(fields=CONFIGURED)
         raise
+    _keep_valid(workspace)
+    return answer
 
 
 def _renamed(workspace: Workspace, header: str, parameter: str, *, now: datetime) -> dict[str, Any]:
@@ -145,7 +149,9 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
     try:
         answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
-        if not _may_have_worked(error):
+        if _may_have_worked(error):
+            _keep_valid(workspace)
+        else:
             _undo(workspace, before)
         raise
     _end_rotation(workspace, now=now)
@@ -158,7 +164,7 @@ def _end_rotation(workspace: Workspace, *, now: datetime) -> None:
     with transaction.atomic():
         stored = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         if not _is_one_of(stored.auth_secret, [new, *several(old)]):
-            workspace.refresh_from_db(fields=ROTATED)
+            _keep_valid(workspace)
             return
         # All three: another rotation to the same secret may have been refused meanwhile.
         _keep(
@@ -167,6 +173,20 @@ def _end_rotation(workspace: Workspace, *, now: datetime) -> None:
             previous_auth_secret="" if _is_one_of(new, [old]) else old,
             previous_auth_secret_until=now + ROTATION_OVERLAP,
         )
+
+
+def _keep_valid(workspace: Workspace) -> None:
+    """Keep the secret that was sent valid without end, if a later one has taken its place.
+
+    Nobody knows which of the two calls reached the platform last (S6).
+    """
+    sent = workspace.auth_secret
+    with transaction.atomic():
+        row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
+        workspace.refresh_from_db(fields=ROTATED)
+        if sent and not _is_one_of(sent, [workspace.auth_secret]):
+            kept = dict.fromkeys([sent, *several(workspace.previous_auth_secret)])
+            _keep(workspace, previous_auth_secret="\n".join(kept), previous_auth_secret_until=None)
 
 
 def _undo(workspace: Workspace, before: dict[str, Any]) -> None:
@@ -185,7 +205,7 @@ def _is_one_of(secret: str, some: Sequence[str]) -> bool:
 
 
 def _is_unfinished(workspace: Workspace) -> bool:
-    """Return whether it is unknown which of the two secrets the platform has."""
+    """Return whether it is unknown which of the secrets the platform has."""
     return bool(workspace.previous_auth_secret) and workspace.previous_auth_secret_until is None
 
 

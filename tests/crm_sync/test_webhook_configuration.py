@@ -168,6 +168,41 @@ def test_a_second_rotation_within_ten_minutes_drops_no_secret_that_is_still_vali
     assert arrives(box)
 
 
+@pytest.mark.rule("S6")
+@pytest.mark.parametrize("is_lost", [True, False])
+@pytest.mark.parametrize("way", ["rotate", "configure"])
+def test_a_call_that_stood_still_before_it_left_brings_no_secret_that_we_refuse(
+    box, fresh, way, is_lost
+):
+    configure(fresh, auth_type="HEADER", now=NOW - timedelta(hours=1))
+    between, calls, done = Between(box, PLATFORM), [], []
+
+    def stood_still(environ):
+        calls.append(environ["REQUEST_METHOD"])
+        if calls == ["PUT"]:
+            for _ in range(2):
+                rotate_secret(Workspace.objects.get(pk=fresh.pk), now=NOW)
+
+    def answered(environ):
+        done.append(environ["REQUEST_METHOD"])
+        if is_lost and len(done) == 3:  # the first call, which arrived last
+            raise TimeoutError
+
+    between.before, between.after = stood_still, answered
+    with pytest.raises(TransientError) if is_lost else nullcontext():
+        if way == "rotate":
+            rotate_secret(fresh, now=NOW)
+        else:
+            configure(fresh, auth_type="HEADER", now=NOW)
+    held = box.workspace.webhook["authSecret"]
+    stored = Workspace.objects.get(pk=fresh.pk)
+    assert held in stored.valid_auth_secrets(NOW + timedelta(days=1))
+    assert stored.auth_secret != held
+    rotate_secret(stored, now=NOW + timedelta(hours=1))  # once more, and only the new one is valid
+    held = box.workspace.webhook["authSecret"]
+    assert stored.valid_auth_secrets(NOW + timedelta(days=1)) == [held]
+
+
 @pytest.mark.parametrize("canned", [BAD, ("401 Unauthorized", [], b""), ("429 Slow", [], b"")])
 def test_a_rotation_that_is_refused_changes_nothing(box, fresh, canned):
     configure(fresh, auth_type="HEADER", now=NOW)
