@@ -9,6 +9,8 @@ from lab.world.record import Record
 from lab.world.scheduler import Thread
 
 LIMIT, LOW_LIMIT = 8, 4  # calls at a time that the workspace allows; some seeds begin with few
+# Seconds in which a process that stood still may send a call that it was about to send.
+WAKING = 0.5
 
 
 @dataclass
@@ -91,14 +93,17 @@ class CallJudge:
         self._locks += 1 if is_locked else -1
         self._unlocked_at = inf if self._locks else self.record.world.now
 
-    def is_under_way(self, call: Call) -> bool:
+    def is_under_way(self, call: Call, waking: float = 0.0) -> bool:
         """Return whether a live worker waits for its answer, and could renew what it holds since.
 
         It cannot while it stands still, or while somebody else holds the lock of the database, as
         any process may that stands still within a transaction.
+
+        Args:
+            waking: seconds after that in which a call that leaves does not count either.
         """
         process = call.thread.process
-        is_free = max(self._unlocked_at, self.record.world.frozen_until) < call.left_at
+        is_free = max(self._unlocked_at, self.record.world.frozen_until) + waking < call.left_at
         is_live = process.is_alive and is_free
         is_waited_for = call.thread.state == "call" and call.thread.waits == call.waits
         return is_live and process.kind == "worker" and is_waited_for
@@ -111,7 +116,7 @@ class CallJudge:
 
     def _calls_at_once(self) -> None:
         """A8: the platform gets as many calls at a time as the workspace allows, and no more."""
-        alive = [call for call in self.under_way.values() if self.is_under_way(call)]
+        alive = [call for call in self.under_way.values() if self.is_under_way(call, WAKING)]
         if len(alive) > self.limit:
             self.record.wrong.append(f"{len(alive)} calls at a time (A8)")
         pushes = sum(bool(call.reference) for call in alive)
