@@ -83,6 +83,8 @@ class Workspace(Pausing):
     # the platform's answer to the rotation never came.
     previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
+    # When the last call with the secret began, unless it was alone and has been answered.
+    auth_secret_sent_at = models.DateTimeField(null=True, blank=True, editable=False)
     callback_sources = models.TextField(
         _("callbacks come from"),
         blank=True,

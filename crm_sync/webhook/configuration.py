@@ -1,8 +1,10 @@
 """Sets the webhook configuration on the platform (§4.1)."""
 
 import hmac
+import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +20,7 @@ from crm_sync.platform.responses import Answer
 from crm_sync.secrets import several
 from crm_sync.sentence import sentence
 from crm_sync.webhook import authentication, schedule
+from crm_sync.work import leases
 
 ROTATION_OVERLAP = timedelta(minutes=10)  # S6: callbacks under way still carry the old secret
 # Names in a drift for a missing webhook, a missing secret, and another secret.
@@ -28,6 +31,7 @@ CONFIGURED = (
     *("previous_auth_names", "previous_auth_names_until"),
 )
 ROTATED = ("auth_secret", "previous_auth_secret", "previous_auth_secret_until")
+SENT = "auth_secret_sent_at"
 
 
 class NoneNotAllowed(Exception):
@@ -66,7 +70,7 @@ def configure(
     with transaction.atomic():
         # Read again: another call at this moment keeps the names that this one may give.
         row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
-        workspace.refresh_from_db(fields=[*CONFIGURED, *ROTATED])
+        workspace.refresh_from_db(fields=[*CONFIGURED, *ROTATED, SENT])
         names = (
             header_name or workspace.auth_header_name,
             parameter_name or workspace.auth_parameter_name,
@@ -75,11 +79,14 @@ def configure(
         before = {name: getattr(workspace, name) for name in CONFIGURED}
         _keep(workspace, auth_type=auth_type, **_renamed(workspace, *names, now=now))
         kept = {name: getattr(workspace, name) for name in CONFIGURED}
-    try:
         has_secret = workspace.auth_secret and not _is_unfinished(workspace)
-        if not has_secret and auth_type != Workspace.AuthType.NONE:
+        is_kept = has_secret or auth_type == Workspace.AuthType.NONE
+        is_alone = is_kept and _begin(workspace, now=now)
+    try:
+        if not is_kept:
             return rotate_secret(workspace, now=now, deadline=deadline)
-        answer = _put(workspace, now=now, deadline=deadline)
+        with _under_way(workspace, now=now, is_alone=is_alone):
+            answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
         if _may_have_worked(error):
             _keep_valid(workspace)
@@ -129,15 +136,21 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
     Both are accepted before the platform gets the new one, so no callback in between is refused.
     After an unclear answer, both stay valid until a rotation succeeds. The next rotation sends the
     same new secret again: with a third secret, the one that the platform has might no longer be
-    accepted.
+    accepted. So there is no third one either while a call with another one may still arrive (I3).
+
+    Raises:
+        OnlyHere, NoneNotAllowed: nothing was sent.
+        SyncError: it is too soon, or the platform did not accept it.
     """
     _check(workspace, workspace.auth_type)
     with transaction.atomic():
         # Read again: another rotation at this moment goes on with the same new secret.
         row_locks.lock(Workspace.objects.filter(pk=workspace.pk))
-        workspace.refresh_from_db(fields=ROTATED)
+        workspace.refresh_from_db(fields=[*ROTATED, SENT])
         before = {name: getattr(workspace, name) for name in ROTATED}
         if not _is_unfinished(workspace):
+            if left := _may_arrive(workspace, now=now):
+                raise _too_soon(left)
             new = secrets.token_urlsafe(32)
             valid = workspace.valid_auth_secrets(now)
             _keep(
@@ -146,8 +159,10 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
                 previous_auth_secret="\n".join(valid) or new,  # of a first one: unfinished
                 previous_auth_secret_until=None,
             )
+        is_alone = _begin(workspace, now=now)
     try:
-        answer = _put(workspace, now=now, deadline=deadline)
+        with _under_way(workspace, now=now, is_alone=is_alone):
+            answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
         if _may_have_worked(error):
             _keep_valid(workspace)
@@ -156,6 +171,47 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
         raise
     _end_rotation(workspace, now=now)
     return answer
+
+
+def _too_soon(left: float) -> TransientError:
+    text = sentence(
+        "another call that sets the webhook may still arrive at the platform: try again in"
+        " %(seconds)s seconds",
+        seconds=math.ceil(left),
+    )
+    return TransientError(text, unclear=False)
+
+
+def _begin(workspace: Workspace, *, now: datetime) -> bool:
+    """Record that a call with the secret begins; return whether no other may still arrive (I3)."""
+    is_alone = not _may_arrive(workspace, now=now)
+    _keep(workspace, auth_secret_sent_at=now)
+    return is_alone
+
+
+def _may_arrive(workspace: Workspace, *, now: datetime) -> float:
+    """Return the seconds in which the platform may still get an earlier call without an answer."""
+    sent_at = workspace.auth_secret_sent_at
+    return max(0.0, (sent_at + leases.LEASE - now).total_seconds()) if sent_at else 0.0
+
+
+@contextmanager
+def _under_way(workspace: Workspace, *, now: datetime, is_alone: bool) -> Iterator[None]:
+    """Forget the call that began at `now` once it is answered, if it was alone all the time."""
+    try:
+        yield
+    except SyncError as error:
+        if is_alone and not _may_have_worked(error):
+            _forget_call(workspace, now)
+        raise
+    if is_alone:
+        _forget_call(workspace, now)
+
+
+def _forget_call(workspace: Workspace, began_at: datetime) -> None:
+    mine = Workspace.objects.filter(pk=workspace.pk, auth_secret_sent_at=began_at)
+    if mine.update(auth_secret_sent_at=None):
+        workspace.auth_secret_sent_at = None
 
 
 def _end_rotation(workspace: Workspace, *, now: datetime) -> None:

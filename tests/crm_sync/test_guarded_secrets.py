@@ -13,6 +13,7 @@ from crm_sync.models import Workspace
 from crm_sync.outgoing.sending import Receiver
 from crm_sync.platform.errors import TransientError
 from crm_sync.webhook.configuration import configure, rotate_secret
+from crm_sync.work import leases
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.receivers import receiving
 from tests.platforms import Between
@@ -128,8 +129,9 @@ def test_a_rotation_that_stood_still_after_its_call_does_not_end_a_later_one(box
     def two_more(environ, answer):
         calls.append(environ["REQUEST_METHOD"])
         if calls == ["PUT"]:  # the first one waits; the second goes on with the same secret
-            for _ in range(2):
-                rotate_secret(Workspace.objects.get(pk=fresh.pk), now=NOW)
+            for times in range(2):
+                other = Workspace.objects.get(pk=fresh.pk)
+                rotate_secret(other, now=NOW + times * leases.LEASE)
         return answer
 
     between.reword = two_more

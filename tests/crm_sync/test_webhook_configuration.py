@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 
 import pytest
 import time_machine
@@ -13,7 +14,7 @@ from crm_sync.platform.errors import NotFoundError, RejectedError, TransientErro
 from crm_sync.platform.redaction import MASK
 from crm_sync.webhook.authentication import BadName
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, rotate_secret
-from crm_sync.work import turn
+from crm_sync.work import leases, turn
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
 
@@ -168,6 +169,31 @@ def test_a_second_rotation_within_ten_minutes_drops_no_secret_that_is_still_vali
     assert arrives(box)
 
 
+@pytest.mark.rule("S6", "I3")
+def test_no_third_secret_is_sent_while_a_call_of_before_may_still_arrive(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    late = []
+
+    def delayed(environ):
+        if environ["REQUEST_METHOD"] == "PUT" and not late:
+            late.append(environ | {"wsgi.input": BytesIO(environ["wsgi.input"].read())})
+            raise SystemExit  # as kill -9 does, or Ctrl-C
+
+    Between(box, PLATFORM).before = delayed
+    with pytest.raises(SystemExit):
+        rotate_secret(Workspace.objects.get(pk=fresh.pk), now=NOW)
+    other = Workspace.objects.get(pk=fresh.pk)
+    rotate_secret(other, now=NOW + timedelta(seconds=1))
+    with pytest.raises(TransientError, match="try again in 29 seconds"):
+        rotate_secret(other, now=NOW + timedelta(seconds=2.5))
+    list(box(late[0], lambda *_: None))
+    held = box.workspace.webhook["authSecret"]
+    assert other.valid_auth_secrets(NOW + timedelta(days=1)) == [held]
+    rotate_secret(other, now=NOW + timedelta(seconds=1) + leases.LEASE)
+    assert box.workspace.webhook["authSecret"] != held
+    assert arrives(box)
+
+
 @pytest.mark.rule("S6")
 @pytest.mark.parametrize("is_lost", [True, False])
 @pytest.mark.parametrize("way", ["rotate", "configure"])
@@ -180,8 +206,9 @@ def test_a_call_that_stood_still_before_it_left_brings_no_secret_that_we_refuse(
     def stood_still(environ):
         calls.append(environ["REQUEST_METHOD"])
         if calls == ["PUT"]:
-            for _ in range(2):
-                rotate_secret(Workspace.objects.get(pk=fresh.pk), now=NOW)
+            for times in (1, 2):
+                other = Workspace.objects.get(pk=fresh.pk)
+                rotate_secret(other, now=NOW + times * leases.LEASE)
 
     def answered(environ):
         done.append(environ["REQUEST_METHOD"])
