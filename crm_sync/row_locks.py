@@ -9,7 +9,7 @@ from collections import deque
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 
 def lock(rows: QuerySet[Any]) -> None:
@@ -24,3 +24,11 @@ def update(rows: QuerySet[Any], **columns: Any) -> int:
     with transaction.atomic():
         lock(rows)
         return rows.update(**columns)
+
+
+def lock_table(model: type[Model]) -> None:
+    """Wait for all who have locked or written rows of a table, and let nobody else do so."""
+    if connection.features.has_select_for_update:
+        table = connection.ops.quote_name(model._meta.db_table)
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")

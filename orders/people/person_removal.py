@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
-from crm_sync import forgetting
+from crm_sync import forgetting, row_locks
 from crm_sync.forgetting import Column, Mention
 from crm_sync.models import NamedView
 from crm_sync.naming import FORGOTTEN, NameSearch
@@ -51,13 +51,18 @@ def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
     return [*contacts, *texts, *documents, *_close_accounts(person, write=write), *others]
 
 
+@transaction.atomic
 def _mark(person: Person, now: datetime) -> None:
-    """Mark the person before anything is blanked, because a read may happen in between."""
+    """Mark the person before anything is blanked, because a read may happen in between.
+
+    A read that did not find the mark has written when this returns, also where they are new.
+    """
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         forgotten_people.remember(workspace_id, forgotten_people.PHOTOGRAPHER, platform_id, now=now)
     rows = PlatformUser.objects.filter(pk__in=person.keys(USER))
     for workspace_id, platform_id in rows.values_list("workspace_id", "platform_id"):
         forgotten_people.remember(workspace_id, forgotten_people.USER, platform_id, now=now)
+    row_locks.lock_table(Assignment)
 
 
 def _contacts(person: Person) -> dict[Column, list[int]]:

@@ -497,3 +497,25 @@ def test_a_photographer_who_is_forgotten_while_an_order_is_read_stays_forgotten(
         at='FROM "orders_assignment" WHERE ("orders_assignment"."platform_id" IN',
     )
     assert where(*WORDS) == set()
+
+
+@pytest.mark.rule("S23")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("queue", ["orders", "assignments"])
+def test_a_photographer_who_is_forgotten_while_a_read_books_them_stays_forgotten(
+    workspace, scheduled, queue
+):
+    read_all(workspace)
+    booked = Assignment.objects.exclude(photographer={}).order_by("pk")[0]
+    other = Order.objects.create(workspace=workspace, platform_id="other")
+    known = {"order": other, "platform_id": "other", "photographer": booked.photographer}
+    Assignment.objects.create(workspace=workspace, **known)
+    Assignment.objects.exclude(order=other).update(photographer={})
+    Order.objects.update(due_at=now(), observed={})
+    Assignment.objects.update(due_at=now())
+    crossing(
+        lambda: turn.take(hooks.queue(queue), workspace.pk, seconds=20.0),
+        lambda: forget(MAIL),
+        at='INSERT INTO "orders_statuschange"',
+    )
+    assert where(*WORDS) == set()
