@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync import tracing
+from crm_sync import row_locks, tracing
 from crm_sync.models import ReceivedEvent, due
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
@@ -97,7 +97,7 @@ def read_all_open(workspace_id: int, now: datetime) -> int:
     for first in range(0, len(keys), a_minute):
         due_at = now + timedelta(minutes=first // a_minute)
         some = mine.filter(due.later(due_at), pk__in=keys[first : first + a_minute])
-        some.update(due_at=due_at)
+        row_locks.update(some, due_at=due_at)
     if keys:
         doorbell.ring(ORDERS, workspace_id)
     return len(keys)
