@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import translation
 
-from crm_sync import hooks
+from crm_sync import hooks, row_locks
 from crm_sync.hooks import MessageFacts
 from crm_sync.links import absolute
 from crm_sync.models import OutgoingMessage, Subscription
@@ -61,7 +61,7 @@ def next_group(subscription_id: int, *, now: datetime) -> Group | None:
     key = due.exclude(group="").order_by("due_at", "pk").values_list("group", flat=True).first()
     if key is None:
         key = f"msg_{secrets.token_hex(16)}"
-        if not due.filter(group="").update(group=key):
+        if not row_locks.update(due.filter(group=""), group=key):
             return None
     found = mine.filter(group=key).order_by("pk")
     return Group(key, list(found[: chat.LINES]), found.count())

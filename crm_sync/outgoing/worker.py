@@ -25,7 +25,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import permits, tracing
+from crm_sync import permits, row_locks, tracing
 from crm_sync.models import OutgoingMessage, Subscription, due
 from crm_sync.outgoing import groups, outbox, retry_schedule
 from crm_sync.outgoing.sending import DeliveryResult, Receiver
@@ -124,7 +124,11 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
             break
         with permits.away():
             attempts = _send(receiver, messages)
-        alone = [OutgoingMessage.objects.filter(groups.PENDING, pk=one.pk) for one in messages]
+        # One that a person sends again meanwhile is not what was sent: it stays due.
+        alone = [
+            OutgoingMessage.objects.filter(groups.PENDING, pk=one.pk, due_at=one.due_at)
+            for one in messages
+        ]
         done = list(zip(messages, alone, attempts, strict=True))
         ended = _write(claim, done, now=timezone.now())
         if ended:
@@ -199,8 +203,8 @@ def _write(
     row = claim.row
     gone = next((one for *_, one in done if one.status == retry_schedule.GONE), None)
     with transaction.atomic():
-        for message, pending, attempt in done:
-            pending.update(**_columns(message, attempt, now=now))
+        for message, pending, attempt in sorted(done, key=lambda one: one[0].pk):
+            row_locks.update(pending, **_columns(message, attempt, now=now))
         if any(attempt.is_delivered for *_, attempt in done):
             _note_success(claim, now=now)
     if gone is not None:

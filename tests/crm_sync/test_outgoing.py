@@ -3,12 +3,15 @@
 import json
 import logging
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync import hooks
@@ -19,7 +22,7 @@ from crm_sync.outgoing.sending import fault
 from crm_sync.tasks import clear_deliveries
 from crm_sync.work import leases, turn
 from tests.crm_sync.receivers import Receiver, receiving, subscribe
-from tests.together import together
+from tests.together import behind, together
 
 KIND = "property.in_sync"
 KEY = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -382,3 +385,39 @@ def test_a_backlog_of_five_thousand_beside_an_address_that_hangs_reaches_its_nei
     pending = OutgoingMessage.objects.filter(state="PENDING")
     assert pending.filter(subscription=mine).count() == 0
     assert pending.count() == 5100
+
+
+@pytest.mark.django_db(transaction=True)
+def test_send_again_while_a_message_is_sent_is_not_lost(main, boss, receiver, row):
+    long_ago = timezone.now() - timedelta(days=30)
+    say(main, "A-1")
+    OutgoingMessage.objects.update(first_tried_at=long_ago, attempts=9)
+    receiver.status, receiver.hangs = "500 Oops", threading.Event()
+    page = reverse("admin:crm_sync_outgoingmessage_changelist")
+    act = {"action": "send_again", "_selected_action": OutgoingMessage.objects.get().pk}
+
+    def send_again() -> None:
+        while not receiver.came:
+            time.sleep(0.01)
+        boss.post(page, act)
+        connections.close_all()
+        receiver.hangs.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(send_again)
+        drain(main)
+    assert states() == [("PENDING", 1, 500)]  # tried once more, as the first time
+
+
+@pytest.mark.django_db(transaction=True)
+def test_send_again_of_many_and_their_delivery_meet_and_neither_fails(main, boss, receiver, row):
+    say(main, *"ABCDEF")
+    keys = list(OutgoingMessage.objects.order_by("pk").values_list("pk", flat=True))
+    for number, key in enumerate(keys):  # the last one has been due for longest
+        due_at = timezone.now() - timedelta(minutes=number)
+        OutgoingMessage.objects.filter(pk=key).update(due_at=due_at)
+    page = reverse("admin:crm_sync_outgoingmessage_changelist")
+    act = {"action": "send_again", "_selected_action": keys}
+    third = OutgoingMessage.objects.filter(pk=keys[2])
+    found, answer = behind(lambda: drain(main), lambda: boss.post(page, act), locked=third)
+    assert (found.keys(), answer.status_code) == ({"sent"}, 302)

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from crm_sync import row_locks
 from crm_sync.admin.outgoing.subscription import queued, shown_of, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
 from crm_sync.admin.ui.cells import (
@@ -106,7 +107,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         workspaces = set(rows.values_list("workspace_id", flat=True))
         self.note(request, rows, sentence("Sent again."))
         fresh = {"first_tried_at": None, "attempts": 0, "group": ""}
-        count = rows.update(state=State.PENDING, due_at=now, **fresh)
+        count = row_locks.update(rows, state=State.PENDING, due_at=now, **fresh)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         doorbell.ring_each(outbox.QUEUE, workspaces)

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync import hooks
+from crm_sync import hooks, row_locks
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     ModelForm,
@@ -254,7 +254,7 @@ class SubscriptionAdmin(ScopedAdmin):
         fresh = {"attempts": 0, "failing_since": None, "problem": "", "due_at": now}
         rows = [row for row in queryset if not row.is_enabled]
         waiting = OutgoingMessage.objects.filter(state=State.PENDING)
-        waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
+        row_locks.update(waiting.filter(subscription__in=[row.pk for row in rows]), due_at=now)
         said = ngettext(
             "%(count)s subscription is enabled.", "%(count)s subscriptions are enabled.", len(rows)
         )
