@@ -46,6 +46,7 @@ TRIES = 3  # failures in a row until a person should look; a refusal counts as a
 DEADLINE = 900.0  # seconds for a connection, with the last file of its turn
 REFUSED_WAIT = timedelta(hours=1)  # after which a target that refuses us is tried again
 LONGEST_WAIT = REFUSED_WAIT + timedelta(seconds=due.BACKOFF_LIMIT) + leases.LEASE
+PLACE = ("kind", "address", "region", "user")
 TESTED = b"A test of crm-sync. The file can be removed.\n"
 
 
@@ -57,6 +58,11 @@ class UploadOutcome(StrEnum):
     REFUSED = "refused"
     PUT_OFF = "put off"
     NOTHING = "nothing to do"
+    CHANGED = "changed meanwhile"
+
+
+class PlaceChanged(Exception):
+    """A person has changed where the target is: nothing was written, connect again."""
 
 
 def _is_due(now: datetime) -> Q:
@@ -121,6 +127,8 @@ class _Uploads:
                     outcome = self._upload(connection, file)
                     if self.turn.is_over():
                         break
+            except PlaceChanged:
+                outcome = UploadOutcome.CHANGED
             except (RejectedError, SecretUnreadable) as error:
                 return self._put_off(error, UploadOutcome.REFUSED, REFUSED_WAIT)
             except TransientError as error:
@@ -160,7 +168,7 @@ class _Uploads:
         """Upload a file. A refusal concerns it alone; any other failure also ends the turn."""
         try:
             columns = self._sent(connection, row)
-        except (Unwelcome, LeaseLost, queues.Stop):
+        except (Unwelcome, LeaseLost, PlaceChanged, queues.Stop):
             raise
         except RejectedError as error:
             self._write(row, {"due_at": None, "problem": problem_of(error)})
@@ -269,8 +277,15 @@ class _Uploads:
                 mine.filter(due_at=row.due_at).update(due_at=columns["due_at"])
 
     def _require_lease(self) -> None:
-        if not self.claim.fenced.exists():
+        found = self.claim.fenced.values(*PLACE).first()
+        if found is None:
             raise LeaseLost
+        if found != self._place_now:
+            raise PlaceChanged
+
+    @property
+    def _place_now(self) -> dict[str, Any]:
+        return {name: getattr(self.row, name) for name in PLACE}
 
     def _reached(self, connection: Connection, **columns: Any) -> None:
         """Note that the target took a file: it has no failure any more."""
@@ -279,8 +294,8 @@ class _Uploads:
             whole["uploaded_at"] = timezone.now()
         if connection.host_key and not self.row.host_key:
             whole["host_key"] = connection.host_key
-        if not self.claim.write(whole):
-            raise LeaseLost
+        if not self.claim.write(whole, **self._place_now):
+            self._require_lease()
         self.row.attempts = 0
 
     def _put_off(
@@ -288,14 +303,18 @@ class _Uploads:
     ) -> UploadOutcome:
         row, now = self.row, timezone.now()
         attempts = row.attempts + 1
-        self.claim.finish(
-            due_at=now + wait,
-            attempts=max(attempts, TRIES) if outcome == UploadOutcome.REFUSED else attempts,
-            failing_since=row.failing_since or now,
-            problem=problem_of(error),
-            is_test_asked=False,
-        )
-        return outcome
+        columns = {
+            "due_at": now + wait,
+            "attempts": max(attempts, TRIES) if outcome == UploadOutcome.REFUSED else attempts,
+            "failing_since": row.failing_since or now,
+            "problem": problem_of(error),
+            "is_test_asked": False,
+        }
+        # A person who changes the target, or asks for a test, makes it due.
+        if self.claim.finish_if(columns, due_at=self.claim.mark):
+            return outcome
+        self.claim.finish(due_at=now)
+        return UploadOutcome.CHANGED
 
 
 def _check() -> None:

@@ -1,13 +1,17 @@
 """Targets in the admin: who may what, what the pages say, and that no secret ever comes back."""
 
+import socket
+
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connections
 from django.urls import reverse
 from django.utils import timezone
 
 from orders.admin.target.target_state import attention
 from orders.models import Target, TargetFile
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of
+from tests.crm_sync.sockets import serving
 from tests.orders.targets.stock import delivered, make_target, material, state, store, there, upload
 
 LIST = reverse("admin:orders_target_changelist")
@@ -140,3 +144,31 @@ def test_the_overview_names_targets_that_wait_for_a_person(main, row, admin_user
 def test_the_page_says_when_no_file_is_downloaded_here(row, settings):
     settings.MATERIALS_DOWNLOAD = False
     assert "MATERIALS_DOWNLOAD" in client_of(*SEES).get(page_of(row)).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("status", ["201 Created", "503 Away"])
+def test_what_came_of_an_address_that_was_changed_meanwhile_is_not_that_of_the_new_one(
+    main, crm, status
+):
+    def say(connection: socket.socket) -> None:
+        method, path, _ = old.requests[-1].split(b" ", 2)
+        if method == b"PUT":
+            columns = {"kind": "FOLDER", "address": str(crm), "new_secret": "other"}
+            answer = client_of(*MANAGES).post(page_of(row), typed(main, name=row.name, **columns))
+            assert answer.status_code == 302, errors(answer)
+            act = {"action": "test", "_selected_action": row.pk}
+            assert client_of(*MANAGES).post(LIST, act).status_code == 302
+            connections.close_all()
+        is_there = method != b"PROPFIND" or path == b"/"
+        said = status if method == b"PUT" else "201 Created" if is_there else "404 Not Found"
+        connection.sendall(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    with serving(say) as old:
+        row = make_target(main, "WEBDAV", old.url)
+        store(material(delivered(main), "m1"), b"photo")
+        upload(main)
+    row.refresh_from_db()
+    assert list(there(crm).values()) == [b"photo"]
+    assert (row.attempts, row.problem, row.is_test_asked) == (0, "", False)
+    assert row.tested_at
