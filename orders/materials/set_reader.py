@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Value
+from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from crm_sync import row_locks
 from crm_sync.models.due import backoff
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
@@ -20,7 +21,8 @@ from crm_sync.work.leases import Claim
 from orders.materials import file_requests, material_lists, material_messages
 from orders.materials.material_lists import MaterialSetReading
 from orders.mirror.platform_reading import key
-from orders.models import Material, MaterialSet
+from orders.models import Assignment, Material, MaterialSet
+from properties.models import Property
 
 LONGEST = 255  # characters of a key
 MOST_EMPTY_READS = 8  # some minutes in total: the platform may announce before it lists
@@ -51,6 +53,8 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     kept = _kept(reading, ready, base_url=client.base_url)
     now, is_new = timezone.now(), False
     with transaction.atomic():
+        # Of two that read the same lists, the later one finds what the other has reported.
+        row_locks.lock(_owner(ready))
         claim.lock()  # else these lists may be older than those of another worker
         for kind, materials in kept.items():
             into = _set_of(ready, kind, materials.values(), now=now)
@@ -70,6 +74,14 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     # A list without new materials is no news on the page of the order.
     fetched = {"fetched_at": now} if is_new or ready.fetched_at is None else {}
     return {"due_at": None, "empty_reads": 0, **fetched}
+
+
+def _owner(ready: MaterialSet) -> QuerySet[Any]:
+    """Return the assignment or the property of a set; events lock an assignment before its sets."""
+    if ready.assignment_id:
+        return Assignment.objects.filter(pk=ready.assignment_id)
+    mine = Property.objects.filter(workspace=ready.workspace_id)
+    return mine.filter(platform_id=ready.property_platform_id)
 
 
 def kind_of(ready: MaterialSet) -> str:

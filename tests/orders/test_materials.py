@@ -9,6 +9,7 @@ import pytest
 
 from crm_sync import hooks
 from crm_sync.hooks import Outcome
+from crm_sync.models import ReportedChange
 from crm_sync.platform.addresses import resolved
 from crm_sync.work import turn
 from crm_sync.work.queues import RowOutcome
@@ -18,6 +19,7 @@ from sandbox.interface.switches import turned
 from tests.conftest import PLATFORM
 from tests.orders.conftest import now, tell
 from tests.platforms import Between
+from tests.together import crossing
 
 Asked = list[tuple[str, dict[str, str]]]
 
@@ -207,6 +209,18 @@ def test_a_worker_that_stalls_after_the_lists_withdraws_nothing_that_came_later(
     assert fetch(order) == {RowOutcome.LOST: 1}
     late = Material.objects.get(platform_id="late-1")
     assert (late.withdrawn_at, MaterialSet.objects.filter(due_at=None).count()) == (None, 2)
+
+
+@pytest.mark.rule("I37")
+@pytest.mark.django_db(transaction=True)
+def test_two_lists_that_are_read_at_once_report_each_new_material_once(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    announce(order, "POST_WEB")
+    crossing(lambda: fetch(order), lambda: fetch(order), at='INSERT INTO "orders_material"')
+    told = ReportedChange.objects.filter(kind="material.ready").values_list("data", flat=True)
+    ids = [one for data in told for one in data["materials"]]
+    assert sorted(ids) == sorted(one["id"] for one in there(box, order))
 
 
 def test_a_second_time_all_is_asked_for_also_what_seems_older(box, delivered, asked):
