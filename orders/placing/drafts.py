@@ -56,7 +56,11 @@ def forget_old(account: User, *, now: datetime) -> None:
 
 
 def begin(property_: Property, *, account: User, now: datetime) -> Placement:
-    """Return this person's draft for the property, or a new one without any product."""
+    """Return this person's draft for the property, or a new one without any product.
+
+    Raises:
+        Property.DoesNotExist: it was linked at this moment, and is another row now (I36).
+    """
     forget_old(account, now=now)
     begun = open_drafts(account).filter(real_estate_property=property_, group=None).order_by("-pk")
     if (found := begun.first()) is not None:
@@ -65,8 +69,10 @@ def begin(property_: Property, *, account: User, now: datetime) -> Placement:
     try:
         with transaction.atomic():
             draft.save(force_insert=True)
-    except IntegrityError:  # after a double click, the other request made the draft
-        return begun[0]
+    except IntegrityError:
+        if (found := begun.first()) is None:
+            raise Property.DoesNotExist from None
+        return found  # after a double click, the other request made the draft
     return draft
 
 

@@ -3,18 +3,25 @@
 import json
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.platform.events import parse
 from orders.mirror.refresh import read_all_open
-from orders.models import Order
+from orders.models import Order, Placement
+from properties.domain.editing import create
+from properties.models import Property
+from properties.pull.linking import Linking, LinkOutcome, link
+from tests.api import program
 from tests.orders.conftest import handled, order_moved
-from tests.together import behind
+from tests.together import behind, crossing
 
 pytestmark = pytest.mark.django_db(transaction=True)
+on_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite lets one write after the other"
+)
 
 
 def orders_that_were_written(workspace: Workspace) -> list[Order]:
@@ -60,3 +67,59 @@ def test_events_and_a_gap_after_which_all_open_orders_are_read_meet_and_neither_
     third = Order.objects.filter(pk=rows[2].pk)
     behind(apply, lambda: read_all_open(main.pk, now()), locked=third)
     assert Order.objects.filter(status="IN_PROGRESS", due_at__lte=now()).count() == len(rows)
+
+
+@pytest.fixture
+def pair(workspace, box) -> tuple[Property, Property]:
+    """Return a property of ours and that of the platform with which a person links it."""
+    here = create(workspace, "A-1", {"title": "Ours"}, origin="FEED", now=now())
+    seen = {"id": "201", "title": "Theirs"}
+    columns = {"platform_id": "201", "desired": seen, "observed": seen, "read_at": now()}
+    return here, Property.objects.create(workspace=workspace, **columns)
+
+
+def linked(here: Property, there: Property) -> LinkOutcome:
+    return link(here.workspace_id, here.pk, there.pk, Linking(policy="ask", now=now()))
+
+
+@pytest.mark.rule("I36")
+def test_a_program_that_orders_while_the_property_is_linked_orders_for_the_row_that_it_is_then(
+    workspace, pair
+):
+    erp, wish = program(workspace), {"user": "AGENT-1", "products": ["GROUND_PHOTO"]}
+    answer, done = crossing(
+        lambda: erp.call("POST", "/properties/A-1/placements", wish, Idempotency_Key="1"),
+        lambda: linked(*pair),
+        at='INSERT INTO "orders_placement"',
+    )
+    assert (answer.status_code, done) == (202, LinkOutcome.LINKED)
+    assert Placement.objects.get().real_estate_property == pair[1]
+
+
+@on_postgresql
+@pytest.mark.rule("I36")
+def test_a_person_who_orders_while_the_property_is_linked_finds_it_gone(pair, boss):
+    answer, done = crossing(
+        lambda: boss.post("/admin/orders/placement/begin/", {"property": pair[0].pk}),
+        lambda: linked(*pair),
+        at='INSERT INTO "orders_placement"',
+    )
+    assert (answer.status_code, done) == (404, LinkOutcome.LINKED)
+
+
+@on_postgresql
+@pytest.mark.rule("I36")
+def test_a_person_who_orders_for_many_while_one_is_linked_goes_on_with_the_others(
+    workspace, pair, boss
+):
+    for number in range(2):
+        create(workspace, f"B-{number}", {"title": "Ours"}, origin="FEED", now=now())
+    keys = list(Property.objects.filter(platform_id=None).values_list("pk", flat=True))
+    act = {"action": "order", "_selected_action": keys}
+    answer, done = crossing(
+        lambda: boss.post("/admin/properties/property/", act),
+        lambda: linked(*pair),
+        at='INSERT INTO "orders_placement"',
+    )
+    assert (answer.status_code, done) == (302, LinkOutcome.LINKED)
+    assert Placement.objects.count() == 2

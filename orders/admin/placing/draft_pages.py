@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -56,7 +56,10 @@ def begin(
         again: the placement whose choices a new draft gets.
     """
     account, now = account_of(request), timezone.now()
-    draft = drafts.begin(property_, account=account, now=now)
+    try:
+        draft = drafts.begin(property_, account=account, now=now)
+    except Property.DoesNotExist as error:
+        raise Http404 from error
     is_empty = draft.state == State.DRAFT and not draft.products
     with suppress(ChangedMeanwhile):  # another window has begun the same: it is shown as it is
         if is_empty and again is not None:
