@@ -80,6 +80,10 @@ FORMS = {
     "auth/user/add/": {"username": "ada", "usable_password": "true", **PASSWORDS},
     "auth/user/invite/": {"name": "Ada", "email": "ada@example.com"},
     "crm_sync/apitoken/add/": {"name": "ERP", "properties:read": "on"},
+    "crm_sync/workspace/add/": {
+        **{"slug": "second", "base_url": "https://platform.test", "token": "a token"},
+        **{"step": "save", "unchecked": "on"},
+    },
 }
 
 
@@ -89,6 +93,7 @@ def test_of_a_form_that_is_sent_twice_at_once_the_second_one_names_its_field(mai
     typed = {"workspace": main.pk, "workspaces": main.pk, "group": group} | FORMS[page]
     table = {"sender": "properties_sender", "property": "properties_property"}
     table |= {"group": "auth_group", "user": "auth_user", "apitoken": "crm_sync_apitoken"}
+    table["workspace"] = "crm_sync_workspace"
 
     def send():
         answer = boss.post(f"/admin/{page}", typed)

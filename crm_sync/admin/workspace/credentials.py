@@ -24,6 +24,7 @@ from crm_sync.admin.ui.base import (
     ModelAdmin,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
+    once_more_if_taken,
 )
 from crm_sync.admin.ui.cells import exact, page_of
 from crm_sync.admin.ui.own_password import SecretField
@@ -118,6 +119,7 @@ def credentials_page(
     return response
 
 
+@once_more_if_taken
 def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> HttpResponse:
     known = None
     if workspace_id is not None:
