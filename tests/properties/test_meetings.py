@@ -6,11 +6,13 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace, hold
 from crm_sync.platform.work_kind import WorkKind
+from properties.admin.property.bulk_edit_page import batch_address
 from properties.domain import bulk_edit, conflicts
 from properties.domain.conflicts import Decision
 from properties.domain.editing import create, due_now, edit
@@ -21,7 +23,7 @@ from properties.merge import Owner
 from properties.models import Batch, BatchEdit, Change, Conflict, Property
 from properties.pull.linking import Linking, LinkOutcome, link
 from properties.pull.walk import pull
-from properties.push.batches import read_now
+from properties.push.batches import choose, read_now
 from sandbox.app import Sandbox
 from tests.api import program
 from tests.crm_sync.admin_pages import client_of
@@ -30,6 +32,9 @@ from tests.properties.test_full_feed_guard import as_json
 from tests.together import behind, crossing
 
 pytestmark = pytest.mark.django_db(transaction=True)
+on_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite lets one write after the other"
+)
 REMOVAL = 'DELETE FROM "properties_property"'  # the end of a link, which then has every lock
 
 
@@ -132,6 +137,43 @@ def test_a_link_and_an_edit_of_many_properties_meet_and_neither_fails(workspace,
     assert done == LinkOutcome.LINKED
     set_rest()
     assert Property.objects.get().desired["author"] == "New"
+
+
+@on_postgresql
+@pytest.mark.rule("I36")
+@pytest.mark.parametrize("action", ["set_fields", "read"])
+def test_a_person_who_chooses_many_while_one_is_linked_goes_on_with_the_others(
+    workspace, here, there, action
+):
+    create(workspace, "B-1", {"title": "Ours"}, origin="FEED", now=now())
+    browser = client_of(superuser=True)
+    keys = list(Property.objects.filter(platform_id=None).values_list("pk", flat=True))
+    act = {"action": action, "_selected_action": keys}
+    answer, done = crossing(
+        lambda: browser.post("/admin/properties/property/", act),
+        lambda: linked(workspace, here, there),
+        at='INSERT INTO "properties_batch_properties"',
+    )
+    assert (answer.status_code, done) == (302, LinkOutcome.LINKED)
+    assert Batch.objects.get().properties.count() == 1
+
+
+@on_postgresql
+@pytest.mark.rule("I36")
+def test_a_person_who_plans_an_edit_while_a_property_is_linked_plans_it_for_the_row_it_is_then(
+    workspace, here, there
+):
+    browser = client_of(superuser=True)
+    person = User.objects.get()
+    every = Property.objects.filter(pk=here.pk)
+    batch = choose(every, Batch.Kind.SET, actor=person, now=now())
+    answer, done = crossing(
+        lambda: browser.post(batch_address(batch), {"step": "plan", "author": "New"}),
+        lambda: linked(workspace, here, there),
+        at='INSERT INTO "properties_batchedit"',
+    )
+    assert (answer.status_code, done) == (302, LinkOutcome.LINKED)
+    assert BatchEdit.objects.get().real_estate_property == there
 
 
 def stock(workspace: Workspace, box: Sandbox, columns: dict[str, Any]) -> list[Property]:

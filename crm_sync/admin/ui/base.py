@@ -68,7 +68,10 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def once_more_if_taken(view: View) -> View:
-    """Show a form once more if its name was taken at this moment: its field then says so."""
+    """Take a form once more if its name was taken, or its row was removed, at this moment.
+
+    The form, or the list of what was chosen, then says so.
+    """
 
     @wraps(view)
     def shown(*args: Any, **kwargs: Any) -> Any:
@@ -121,6 +124,7 @@ if not TYPE_CHECKING:
             """Search for the beginning of a very long text, as the list of properties does."""
             return super().get_search_results(request, queryset, search_term[:LONGEST_SEARCH])
 
+        @once_more_if_taken
         def response_action(self, request: Any, queryset: Any) -> Any:
             """Do an action with the chosen rows that are still in the list, and count the others.
 

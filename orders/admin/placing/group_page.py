@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from crm_sync.admin.ui.base import ModelAdmin, once_more_if_taken
+from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
@@ -51,7 +51,6 @@ SUMS: tuple[tuple[Text, tuple[str, ...]], ...] = (
 )
 
 
-@once_more_if_taken  # one of them was linked at this moment, and is another row now (I36)
 def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     """Begin an order for each of the chosen properties (POST only)."""
     account, now = draft_pages.account_of(request), timezone.now()

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.base import ModelAdmin, once_more_if_taken
 from crm_sync.admin.ui.cells import exact_moment, link, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
@@ -34,6 +34,7 @@ PER_PAGE = 50
 SECONDS = 2.0  # of work in one request; the page then asks for the next one
 
 
+@once_more_if_taken  # a property was linked at this moment, and is another row now (I36)
 def set_page(admin: ModelAdmin, request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show the form, the plan or the result; a POST takes the step that its button names."""
     may_act = admin.has_change_permission(request)
