@@ -307,11 +307,14 @@ def _made(claims: Claims, access: _Access) -> User:
         with transaction.atomic():
             person.save(force_insert=True)
             connect(person, subject)
-            made = sentence("Made at the first login with %(provider)s.", provider=provider.name())
-            _note(person, ADDITION, made)
+            text = sentence("Made at the first login with %(provider)s.", provider=provider.name())
+            _note(person, ADDITION, text)
             _set(person, access)
-    except IntegrityError:  # another login made it at the same moment
-        raise _not_connected(subject) from None
+    except IntegrityError:
+        made = person_of(subject)  # by another login at the same moment
+        if made is None:
+            raise _not_connected(subject) from None
+        return made
     return person
 
 

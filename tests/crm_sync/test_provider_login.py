@@ -28,6 +28,7 @@ from tests.crm_sync.provider_server import (
     serving,
 )
 from tests.problems import noted
+from tests.together import crossing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LOGIN, START = "/admin/login/", "/admin/login/provider/"
@@ -729,3 +730,17 @@ def test_without_a_provider_the_page_of_an_account_keeps_its_subject(there, boss
     assert saved(boss, ada, "s-2").status_code == 302
     settings.OIDC_ISSUER = issuer
     assert provider_login.subject_of(ada) == "s-1"
+
+
+@pytest.mark.rule("S25")
+@pytest.mark.django_db(transaction=True)
+def test_a_person_who_logs_in_twice_at_once_for_the_first_time_is_in_both_times(there):
+    browsers = [new_browser(), new_browser()]
+    ways = [there.authorize(begin(browser)) for browser in browsers]
+    answers = crossing(
+        lambda: browsers[0].get(ways[0]),
+        lambda: browsers[1].get(ways[1]),
+        at='INSERT INTO "auth_user"',
+    )
+    assert [urlsplit(one["Location"]).path for one in answers] == ["/admin/", "/admin/"]
+    assert User.objects.count() == 1
