@@ -119,9 +119,10 @@ def _slice(
         problem = problem_of(error)
         is_gone = isinstance(error, RejectedError) and error.status in GONE
         with transaction.atomic():
-            claim.finish(due_at=None, problem=problem)
+            # A read of the list locks its set before the files, so this does too.
             if is_gone and claim.row.problem != problem:  # else the new list did not help
                 expired(claim.row)
+            claim.finish(due_at=None, problem=problem)
         return DownloadOutcome.REFUSED
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)

@@ -18,6 +18,7 @@ from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
 from tests.conftest import PLATFORM
 from tests.orders.conftest import now, tell
+from tests.orders.file_server import serving_file
 from tests.platforms import Between
 from tests.together import crossing
 
@@ -221,6 +222,26 @@ def test_two_lists_that_are_read_at_once_report_each_new_material_once(box, deli
     told = ReportedChange.objects.filter(kind="material.ready").values_list("data", flat=True)
     ids = [one for data in told for one in data["materials"]]
     assert sorted(ids) == sorted(one["id"] for one in there(box, order))
+
+
+@pytest.mark.rule("I27")
+@pytest.mark.django_db(transaction=True)
+def test_a_list_that_is_read_and_an_address_that_has_expired_meet_and_neither_fails(
+    box, delivered, folder
+):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    fetch(order)
+    with serving_file() as files:
+        files.status = "403 Forbidden"
+        Material.objects.update(url=f"{files.url}/1", thumbnail_url=f"{files.url}/2")
+        announce(order, "POST", seconds=1)
+        read, refused = crossing(
+            lambda: fetch(order),
+            lambda: turn.take(hooks.queue("files"), order.workspace_id, seconds=20.0).counts,
+            at='UPDATE "orders_materialfile"',
+        )
+    assert (read.keys(), refused.keys()) == ({"read"}, {"refused"})
 
 
 def test_a_second_time_all_is_asked_for_also_what_seems_older(box, delivered, asked):
