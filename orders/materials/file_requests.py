@@ -8,10 +8,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
+from crm_sync import row_locks
 from crm_sync.work.doorbell import doorbell
 from orders.materials import announcements
 from orders.materials.download import delete
-from orders.models import Material, MaterialFile, MaterialSet, TargetFile
+from orders.models import Assignment, Material, MaterialFile, MaterialSet, TargetFile
 
 QUEUE = "files"
 Role = MaterialFile.Role
@@ -93,7 +94,10 @@ def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
     """Make lists due to be read, and return their number."""
     workspaces = list(sets.order_by().values_list("workspace", flat=True).distinct())
     rows = MaterialSet.objects.filter(pk__in=sets.order_by().values("pk"))
-    count = rows.update(due_at=now, **announcements.ANEW)
+    with transaction.atomic():
+        # As events do: assignments in the sequence of their keys, before the sets.
+        row_locks.lock(Assignment.objects.filter(pk__in=sets.order_by().values("assignment")))
+        count = rows.update(due_at=now, **announcements.ANEW)
     doorbell.ring_each(announcements.QUEUE, workspaces)
     return count
 

@@ -10,11 +10,12 @@ from django.utils.timezone import now
 from crm_sync.models import Workspace
 from crm_sync.platform.events import parse
 from orders.mirror.refresh import read_all_open
-from orders.models import Order, Placement
+from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.domain.editing import create
 from properties.models import Property
 from properties.pull.linking import Linking, LinkOutcome, link
 from tests.api import program
+from tests.orders.admin_rows import NOW
 from tests.orders.conftest import handled, order_moved
 from tests.together import behind, crossing
 
@@ -67,6 +68,31 @@ def test_events_and_a_gap_after_which_all_open_orders_are_read_meet_and_neither_
     third = Order.objects.filter(pk=rows[2].pk)
     behind(apply, lambda: read_all_open(main.pk, now()), locked=third)
     assert Order.objects.filter(status="IN_PROGRESS", due_at__lte=now()).count() == len(rows)
+
+
+@pytest.mark.rule("I27")
+def test_announcements_and_a_person_who_refreshes_their_orders_meet_and_neither_fails(main, boss):
+    rows, events = orders_that_were_written(main), []
+    for row in rows:
+        known = {"workspace": main, "order": row}
+        part = Assignment.objects.create(platform_id=f"a{row.platform_id}", **known)
+        columns = {"product": "FLOOR_PLAN", "visual_type": "POST", "ready_at": NOW}
+        MaterialSet.objects.create(assignment=part, fetched_at=NOW, **columns, **known)
+        said = {"event": "VISUALS_READY", "timestamp": now().isoformat(), "visualType": "POST"}
+        said |= {"product": "FLOOR_PLAN", "orderId": row.platform_id}
+        events.append(parse(json.dumps(said | {"assignmentId": part.platform_id}).encode()))
+    sets = list(MaterialSet.objects.order_by("pk"))
+
+    def apply() -> None:
+        with transaction.atomic():
+            handled(main.pk, *events)
+
+    page = reverse("admin:orders_order_changelist")
+    act = {"action": "read_again", "_selected_action": [row.pk for row in rows]}
+    last = MaterialSet.objects.filter(pk=sets[-1].pk)
+    answer, _ = behind(lambda: boss.post(page, act), apply, locked=last)
+    assert answer.status_code == 302
+    assert MaterialSet.objects.filter(due_at__lte=now()).count() == len(sets)
 
 
 @pytest.fixture
