@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from crm_sync.security import password_links
 from crm_sync.sentence import Sentence
+from tests.together import crossing
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 FORGOTTEN, SET, LOGIN = "/admin/password/forgotten/", "/admin/password/set/", "/admin/login/"
@@ -176,3 +177,26 @@ def test_the_link_of_somebody_who_may_not_log_in_any_more_does_not_work(column):
     User.objects.update(**{column: False})
     answer = Client().get(link_in(mail.outbox[0].body))
     assert "does not work any more" in answer.content.decode()
+
+
+@pytest.mark.rule("S17")
+@pytest.mark.parametrize("page", ["link", "own", "of another"])
+def test_an_account_that_is_switched_off_while_its_password_is_set_stays_off(boss, page):
+    ada, browser = account(), Client()
+    browser.force_login(ada)
+    both = {"new_password1": NEW, "new_password2": NEW}
+    sets = {
+        "link": lambda: follow(password_links.link_of(ada).partition("example.com")[2]),
+        "own": lambda: browser.post("/admin/password_change/", both | {"old_password": OLD}),
+        "of another": lambda: boss.post(
+            f"/admin/auth/user/{ada.pk}/password/",
+            {"password1": NEW, "password2": NEW, "usable_password": "true"},
+        ),
+    }
+
+    def switch_off() -> None:
+        User.objects.filter(pk=ada.pk).update(is_active=False)
+
+    answer, _ = crossing(sets[page], switch_off, at='UPDATE "auth_user"')
+    ada.refresh_from_db()
+    assert (answer.status_code, ada.is_active, ada.check_password(NEW)) == (302, False, True)

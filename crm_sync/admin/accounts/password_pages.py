@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
+from crm_sync.admin.accounts.only_password import OnlyPassword
 from crm_sync.admin.ui.base import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from crm_sync.mail import mails_are_sent
 from crm_sync.platform import callers
@@ -38,7 +39,7 @@ class ForgottenForm(forms.Form):
     )
 
 
-class ChosenPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+class ChosenPasswordForm(OnlyPassword, SetPasswordForm):  # type: ignore[type-arg]
     """Django's form, in the look of the admin."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -22,7 +22,9 @@ from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from unfold import forms as unfold_forms
 
+from crm_sync.admin.accounts.only_password import OnlyPassword
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
@@ -221,13 +223,24 @@ class PersonForm(ShownValues, UserChangeForm):  # type: ignore[misc]
         return subject
 
 
+class SetPasswordForm(OnlyPassword, AdminPasswordChangeForm):  # type: ignore[misc]
+    """The form with which somebody sets the password of another person."""
+
+
+class SetOwnPasswordForm(OnlyPassword, unfold_forms.AdminOwnPasswordChangeForm):  # type: ignore[misc]
+    """The form with which people set their own password."""
+
+
+unfold_forms.AdminOwnPasswordChangeForm = SetOwnPasswordForm  # unfold's page takes it from there
+
+
 @admin.register(User)
 class UserAdmin(AfterPassword, DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
     """The people who may log in, their permissions and their workspaces."""
 
     form = PersonForm
     add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = SetPasswordForm
     change_user_password_template = "crm_sync/accounts/set_password.html"  # noqa: S105 - a file
     fieldsets = (
         *(DjangoUserAdmin.fieldsets or ()),
