@@ -61,6 +61,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
         )
         mine = Placement.objects.filter(pk=placement.pk)
         move(mine, *UNSETTLED, to=State.PLACED, order=order, problem="")
+        _tie(order, placement, now=now)
     # As it was before the call: unknown, with no watermark.
     before = order if is_first else _bare(order)
     observe(OrderSnapshot(before), answer, source=StatusChange.Source.LOCAL, now=now)
@@ -94,7 +95,6 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
         until_asked: the time of the next read if nobody has requested one since.
     """
     order.refresh_from_db()
-    _tie(order, placement, now=now)
     unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
     unnamed.update(user_platform_id=placement.user_platform_id)
     unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)

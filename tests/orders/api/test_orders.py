@@ -63,6 +63,29 @@ def test_an_order_is_placed_once_for_a_key_and_followed_to_what_is_delivered(
     assert "API: ERP placed the order" in page
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_order_is_listed_under_its_property_as_soon_as_its_placement_is_placed(
+    erp, home, box, drain_all
+):
+    placement = erp.call("POST", PATH, WISH, Idempotency_Key="wish-1").json()["id"]
+    listed, has_looked = [], []
+
+    def look(execute, *statement):
+        if has_looked or connection.in_atomic_block:
+            return execute(*statement)
+        has_looked.append(True)  # what the calls execute is not looked at
+        if erp.get(f"/placements/{placement}")["state"] == "PLACED":
+            both = ("/orders?reference=SEED-1", "/properties/SEED-1/orders")
+            listed.extend(len(erp.get(path)["items"]) for path in both)
+        has_looked.clear()
+        return execute(*statement)
+
+    with connection.execute_wrapper(look):
+        drain_all()
+    assert len(listed) > 2
+    assert set(listed) == {1}
+
+
 @pytest.mark.rule("S12")
 def test_who_may_only_write_orders_is_answered_with_no_more_than_an_address(
     workspace, home, box, drain_all
