@@ -29,8 +29,8 @@ class FileContent(View):
             OpenApiParameter("If-Range", str, OpenApiParameter.HEADER),
         ],
         responses={
-            (200, "application/octet-stream"): OpenApiTypes.BINARY,
-            (206, "application/octet-stream"): OpenApiTypes.BINARY,
+            (200, "*/*"): OpenApiTypes.BINARY,
+            (206, "*/*"): OpenApiTypes.BINARY,
             304: OpenApiResponse(description="It is the version that the call names"),
             416: OpenApiResponse(description="There is no such part"),
         },

@@ -104,6 +104,7 @@ def test_each_answer_of_our_api_fits_its_description(client, box):
         "order_id": [rows["orders.order"].platform_id],
         "placement_id": [rows["orders.placement"].pk],
         "source_id": [rows["properties.source"].pk],
+        "file_id": [rows["orders.materialfile"].pk],
     }
     document = client.get("/api/v1/schema/").json()
     app = _keeping_connections(application)
