@@ -19,8 +19,9 @@ def equal(path: str, a: object, b: object) -> bool:
     """Return whether two values of the field at `path` mean the same.
 
     2 = 2.0 = Decimal("2"); `Z` = `+00:00` = no offset (A52); None = "" = absent, and for lists,
-    maps and objects also [] and {}. Lists keep their order; members of objects follow the same
-    rules. True is not 1. Where the catalog knows no field, JSON values are compared as they are.
+    maps and objects also [] and {}. Lists keep their order, and an empty object in them is none;
+    members of objects follow the same rules. True is not 1. Where the catalog knows no field, JSON
+    values are compared as they are.
     """
     return same_json(a, b) or normal(path, a) == normal(path, b)  # the same JSON, as most are
 
@@ -28,11 +29,13 @@ def equal(path: str, a: object, b: object) -> bool:
 def is_empty(path: str, value: object) -> bool:
     """Return whether a value means the same as a field that is left out."""
     # A faster path for most leaves.
-    if isinstance(value, str | int | float | list) and value not in ("", []):
+    if isinstance(value, str | int | float) and value != "":
         return False
     field = find(path)
     if field and field.kind in _OBJECTS and isinstance(value, dict):  # known by its first member
         return all(is_empty(f"{field.path}.{name}", member) for name, member in value.items())
+    if field and field.kind is Kind.OBJECT_LIST and isinstance(value, list):
+        return all(_item(field, item) is None for item in value)
     return normal(path, value) is None
 
 
@@ -60,7 +63,8 @@ def _container(field: Field, value: object) -> Normal:
     if isinstance(value, dict) and field.kind is Kind.MAP:
         return _members({str(k): _plain(v) if v != "" else None for k, v in value.items()})
     if isinstance(value, list) and field.kind is Kind.OBJECT_LIST:
-        return ("list", [_item(field, item) for item in value])
+        items = [one for item in value if (one := _item(field, item)) is not None]
+        return ("list", items) if items else None
     return _plain(value)
 
 

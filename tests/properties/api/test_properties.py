@@ -190,6 +190,20 @@ def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user)
     assert (right.status_code, right.json()["desired"]["id"]) == (200, kept)
 
 
+@pytest.mark.parametrize(
+    ("items", "there"), [([{}, {"count": 2, "buyPrice": None}], [{"count": 2}]), ([{}], None)]
+)
+def test_an_entry_of_a_list_that_says_nothing_is_none(workspace, box, drain_all, items, there):
+    erp = program(workspace)
+    erp.call("PUT", "/properties/MH-1", {"parkingLots": [{"count": 1}]})
+    drain_all()
+    erp.call("PATCH", "/properties/MH-1", {"parkingLots": items})
+    drain_all()
+    said = erp.get("/properties/MH-1")
+    assert (said["state"], said["problems"]) == ("IN_SYNC", [])
+    assert (box.property_by_reference("MH-1")["parkingLots"] or None) == there
+
+
 def test_a_push_that_only_brings_what_the_platform_sets_leaves_the_etag(workspace, box, drain_all):
     erp = program(workspace)
     made = erp.call("PUT", "/properties/MH-1", HOME)
