@@ -113,7 +113,7 @@ def _document(answer: Answer) -> Document:
 
 
 def kept(answer: Answer) -> Document:
-    """Return the property of an answer, with a limited number of unknown names."""
+    """Return the property of an answer, its id as text, with a limited number of unknown names."""
     document, left_out = within_limit(answer.cleaned)
     if left_out:
         log.warning(
@@ -122,4 +122,5 @@ def kept(answer: Answer) -> Document:
             left_out,
             UNKNOWN_NAMES,
         )
-    return document
+    told = plain(document.get("id"))  # A7
+    return document | {"id": told} if told else document

@@ -190,6 +190,16 @@ def test_whoever_writes_it_what_only_the_platform_sets_stays(pushed, admin_user)
     assert (right.status_code, right.json()["desired"]["id"]) == (200, kept)
 
 
+def test_an_id_that_the_platform_sends_as_a_number_is_a_text_here(workspace, box, drain_all):
+    box.switches["ids"] = "number"
+    erp = program(workspace)
+    erp.call("PUT", "/properties/MH-1", {"title": "T"})
+    drain_all()
+    said = erp.get("/properties/MH-1")  # it fits the schema
+    assert said["desired"]["id"] == said["observed"]["id"] == said["platformId"]
+    assert erp.call("PUT", "/properties/MH-1", said["desired"]).json() == said
+
+
 @pytest.mark.parametrize(
     ("items", "there"), [([{}, {"count": 2, "buyPrice": None}], [{"count": 2}]), ([{}], None)]
 )
