@@ -47,7 +47,7 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
     """An order, as stored here."""
 
     id = serializers.CharField(source="platform_id")
-    reference = serializers.CharField(source="object_reference_id")
+    reference = serializers.CharField()
     userId = serializers.CharField(source="user_platform_id")  # noqa: N815
     placedAt = serializers.DateTimeField(source="placed_at", allow_null=True)  # noqa: N815
     readAt = serializers.DateTimeField(source="read_at", allow_null=True)  # noqa: N815

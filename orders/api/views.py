@@ -33,6 +33,7 @@ from orders.api.serializers import (
 )
 from orders.materials.deliveries import marketing_of_property, of_order, of_property
 from orders.models import Assignment, ChangeRequest, Order, Placement, StatusChange
+from orders.models.order import WITH_REFERENCE
 from orders.placing import changes
 from orders.placing.failures import (
     AlreadySent,
@@ -45,6 +46,7 @@ from orders.placing.wish import place_once
 from properties.models import Property
 
 READ, WRITE = "orders:read", "orders:write"
+SHOWN = ("assignments", WITH_REFERENCE)
 CALLS_AT_ONCE = 4  # in one process, which has eight threads
 _calling = BoundedSemaphore(CALLS_AT_ONCE)
 KEY = "Idempotency-Key"
@@ -73,7 +75,7 @@ class OrderView(View):
 
     def order(self, order_id: str) -> Order:
         """Return the order with this id of the platform, or raise 404."""
-        rows = self.within(Order.objects.prefetch_related("assignments"))
+        rows = self.within(Order.objects.prefetch_related(*SHOWN))
         return get_object_or_404(rows, platform_id=order_id)
 
     def key(self) -> str:
@@ -119,11 +121,14 @@ class OrderList(ListView[Order]):
 
     def get_queryset(self) -> QuerySet[Order]:
         """Return the orders that match the query, with their assignments."""
-        rows = self.within(Order.objects.defer("observed").prefetch_related("assignments"))
+        rows = self.within(Order.objects.defer("observed").prefetch_related(*SHOWN))
         if status := self.asked.get("status"):
             rows = rows.filter(status=status)
         if reference := self.asked.get("reference"):
-            rows = rows.filter(object_reference_id=reference)
+            mine = self.within(Property.objects.filter(object_reference_id=reference))
+            tied = Order.objects.filter(real_estate_property__in=mine).values("pk")
+            untied = rows.filter(real_estate_property=None, object_reference_id=reference)
+            rows = rows.filter(pk__in=tied.union(untied.values("pk")))  # each along an index
         if since := self.asked.get("updated_since"):
             rows = rows.filter(_updated(since))
         return rows
@@ -153,7 +158,7 @@ class PropertyOrders(OrderView, ListView[Order]):
         if getattr(self, "swagger_fake_view", False):  # the schema has no address
             return Order.objects.none()
         mine = self.property_(self.kwargs["reference"])
-        return Order.objects.filter(real_estate_property=mine).prefetch_related("assignments")
+        return Order.objects.filter(real_estate_property=mine).prefetch_related(*SHOWN)
 
 
 class PropertyMaterials(OrderView):

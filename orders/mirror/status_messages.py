@@ -13,6 +13,7 @@ from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.translated import said_of
 from orders.models import Assignment, Order, StatusChange
+from orders.models.order import WITH_REFERENCE
 from orders.models.statuses import AssignmentStatus, OrderStatus, shown
 from properties.domain.headline import headline
 
@@ -75,13 +76,14 @@ def ids_of(order: Order) -> dict[str, Any]:
     """Return the ids by which other systems know an order and its property."""
     return {
         "orderId": order.platform_id,
-        "reference": order.object_reference_id or None,
+        "reference": order.reference or None,
         "propertyId": order.property_platform_id or None,
     }
 
 
 def _messages(news: Sequence[tuple[Line, str]]) -> Iterator[Message]:
-    orders = Order.objects.defer("observed").in_bulk({line["order"] for line, _ in news})
+    mine = Order.objects.defer("observed").prefetch_related(WITH_REFERENCE)
+    orders = mine.in_bulk({line["order"] for line, _ in news})
     assignments = Assignment.objects.in_bulk(
         {line["assignment"] for line, _ in news if line["assignment"]}
     )

@@ -11,7 +11,11 @@ from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
 from orders.models.platform_user import Who, named_user
 from orders.models.statuses import ORDER_TERMINAL, OrderStatus, shown
+from properties.models import Property
 
+WITH_REFERENCE = models.Prefetch(
+    "real_estate_property", Property.objects.only("object_reference_id")
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of an unknown fact
 
 
@@ -98,6 +102,15 @@ class Order(MirroredModel):
 
     def __str__(self) -> str:
         return gettext("order %(order)s") % {"order": self.platform_id}
+
+    @property
+    def reference(self) -> str:
+        """The reference that its property has now; else the one that came with the order.
+
+        Load many rows with `prefetch_related(WITH_REFERENCE)`.
+        """
+        mine = self.real_estate_property
+        return (mine and mine.object_reference_id) or self.object_reference_id
 
     @property
     def who(self) -> Who:

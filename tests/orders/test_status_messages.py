@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 
 from orders.models import Order
+from properties.domain.editing import due_now
+from properties.models import Property
 from tests.crm_sync.receivers import receiving, subscribe
 from tests.orders.conftest import now, tell
 from tests.orders.test_confirmed import forge, read
@@ -47,3 +49,15 @@ def test_a_status_that_a_read_has_told_is_not_told_again_as_unconfirmed(
     moved = {"previousStatus": "IN_PROGRESS", "newStatus": "CANCELLED", "occurredAt": happened}
     tell(workspace, "ORDER_STATUS_UPDATED", orderId=scheduled.platform_id, **moved)
     assert [one["data"]["confirmed"] for one in of_the_order()] == [True]
+
+
+def test_a_status_is_told_under_the_reference_that_the_property_has_now(
+    box, workspace, home, scheduled, receiver, drain_all
+):
+    box.edit_property("201", {"objectReferenceId": "NEW-1"})
+    due_now(Property.objects.all())
+    drain_all()
+    box.step()
+    box.deliver()
+    drain_all()
+    assert {one["data"]["reference"] for one in told("order.status_changed")[-2:]} == {"NEW-1"}

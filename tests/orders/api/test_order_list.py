@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
+from properties.models import Property
 from tests.api import error, program
 from tests.orders.admin_rows import make_assignment, make_order, note
 
@@ -33,6 +34,18 @@ def test_orders_are_found_by_status_and_by_the_reference_of_their_property(erp, 
     assert listed(erp, status="COMPLETED", reference="MH/1") == ["2"]
     assert listed(erp, status="ON_THE_MOON") == ["3"]
     assert listed(erp, status="PLACED", reference="MH/10") == []
+
+
+def test_an_order_goes_by_the_reference_that_its_property_has_now(erp, main):
+    renamed = Property.objects.create(workspace=main, object_reference_id="NEW-1")
+    make_order(main, "1", real_estate_property=renamed)  # ordered before it had a reference
+    make_order(main, "2", real_estate_property=renamed, object_reference_id="OLD-1")
+    make_order(main, "3", object_reference_id="OLD-1")
+    assert listed(erp, reference="NEW-1") == ["1", "2"]
+    assert listed(erp, reference="OLD-1") == ["3"]
+    named = {one["id"]: one["reference"] for one in erp.get("/orders")["items"]}
+    assert named == {"1": "NEW-1", "2": "NEW-1", "3": "OLD-1"}
+    assert erp.get("/orders/2")["reference"] == "NEW-1"
 
 
 def test_an_order_is_updated_by_a_read_a_callback_or_a_read_of_an_assignment(erp, main):
@@ -62,7 +75,7 @@ def test_pages_follow_each_other_while_orders_are_added(erp, main):
     with CaptureQueriesContext(connection) as captured:
         items = erp.get("/orders?limit=4")["items"]
     assert [one["assignments"][0]["id"] for one in items] == ["a0", "a1", "a2", "a3"]
-    assert len(captured) == 3  # the token, the orders, their assignments
+    assert len(captured) == 3  # the token, the orders, their assignments; no order has a property
 
 
 @pytest.mark.parametrize("path", ["status", "updated_since", "reference", "state"])
