@@ -16,6 +16,8 @@ import requests
 
 TIMEOUT = 30  # seconds for one call
 PATIENCE = 120.0  # seconds to wait for a worker
+# A push has ended, and so has a placement.
+PUSHED = ("IN_SYNC", "CONFLICT", "REFUSED", "DIFFERS", "CANNOT_CLEAR", "DUPLICATE", "GONE")
 ENDED = ("PLACED", "FAILED", "UNCERTAIN")
 
 
@@ -127,7 +129,7 @@ def main() -> int:
     key = f"photos-of-{quote(options.reference)}"
     try:
         api.call("PUT", path, home)
-        found = api.until(path, "state", ("IN_SYNC", "REFUSED", "CONFLICT", "DUPLICATE"))
+        found = api.until(path, "state", PUSHED)
         print(f"{options.reference}: {found['state']}")
         for one in found["problems"]:
             print(f"  {one['path']}: {one['message']}")
