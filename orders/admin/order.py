@@ -38,6 +38,7 @@ from orders.materials import expectations
 from orders.mirror import unit_of_work
 from orders.mirror.agent_lists import note_look
 from orders.models import Order, Placement, StatusChange
+from orders.models.order import WITH_REFERENCE
 from orders.models.statuses import ASSIGNMENT_TERMINAL
 from orders.placing.session_offer import total
 from orders.reads import poller
@@ -95,7 +96,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             address=F("real_estate_property__desired__address"),
             last_event_at=Subquery(last),
             wished=Subquery(wished.values("products")[:1]),
-        ).prefetch_related("assignments", "user")
+        ).prefetch_related("assignments", "user", WITH_REFERENCE)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -121,7 +122,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     name = column(
         _("order"),
-        lambda row: two_lines(row.platform_id, row.object_reference_id),
+        lambda row: two_lines(row.platform_id, row.reference),
         "platform_id",
     )
 

@@ -74,11 +74,11 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
 
 
 def _facts(order: Any, placement: Placement | None, now: datetime) -> list[tuple[Text, object]]:
-    property_name = order.title or order.object_reference_id or order.property_platform_id
+    property_name = order.title or order.reference or order.property_platform_id
     address = page_at("properties.property", order.real_estate_property_id)
     return [
         (_("Property"), link(address, property_name or _("Not known yet"))),
-        (_("Reference"), order.object_reference_id or EMPTY),
+        (_("Reference"), order.reference or EMPTY),
         (_("Workspace"), order.workspace_slug),
         (_("Ordered by"), who_fact(order.who)),
         (_("Price"), total(placement.products) if placement else ELSEWHERE),

@@ -39,13 +39,13 @@ def read_again(client: Client, *orders: Order):
 
 def test_a_row_tells_order_reference_property_status_work_and_appointment(main, boss):
     order = make_full_order(main, 7)
-    Order.objects.update(object_reference_id="REF-7", status="IN_PROGRESS")
+    Order.objects.update(status="IN_PROGRESS")
     Assignment.objects.update(scheduled_at=timezone.now() + timedelta(hours=3, minutes=1))
     Assignment.objects.filter(platform_id="7-0").update(status="DELIVERED")
     text = boss.get(LIST).content.decode()
     for shown in (
         page(order),
-        "REF-7",
+        "R-7",
         "Flat 7",
         '<span class="cs-badge cs-warning">In progress</span>',
         '<span class="cs-badge cs-good"><span class="cs-light">Ground photo (1 of 3):</span>'

@@ -3,9 +3,11 @@
 from datetime import date
 
 import pytest
+from django.urls import reverse
 
 from orders.models import Material, MaterialSet, Order, Placement
 from orders.models.statuses import AssignmentStatus
+from properties.models import Property
 from tests.crm_sync.admin_pages import queries_of
 from tests.orders.admin_rows import (
     NOW,
@@ -30,6 +32,15 @@ def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(ma
         note(order, "CREATED", fact=Fact.ASSIGNMENT_STATUS, assignment=assignment)
         Material.objects.create(material_set=ready, platform_id=f"more-{number}")
     assert queries_of(boss, page(order)) == one
+
+
+def test_an_order_is_shown_under_the_reference_that_its_property_has_now(main, boss):
+    home = Property.objects.create(workspace=main, object_reference_id="NEW-1")
+    order = make_order(main, real_estate_property=home, object_reference_id="OLD-1")
+    for address in (page(order), reverse("admin:orders_order_changelist")):
+        shown = boss.get(address).content.decode()
+        assert "NEW-1" in shown
+        assert "OLD-1" not in shown
 
 
 @pytest.mark.parametrize(
