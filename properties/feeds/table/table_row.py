@@ -49,7 +49,8 @@ class Table:
         self._language = header.language
         self._lenient = profile.lenient
         self._zone = profile.tzinfo
-        self._seen: set[str] = set()
+        # A header that is there again, as in joined files, names no property.
+        self._seen = {title for title, one in self._columns if one and one.name == REFERENCE}
 
     def take(self, row: Sequence[object], position: Sentence) -> Record | Refusal | None:
         """Return the record of a row or its refusal; None for an empty row."""

@@ -175,6 +175,7 @@ def test_one_bad_cell_refuses_its_row_with_every_reason(read_csv):
         (",a,", f"{REF}: This value is missing"),
         (f"{EMPTY},a,", f"{REF}: This value is missing"),
         ("R-1,b,", f'{REF} "R-1" is a duplicate: an earlier record has it'),
+        (f"{REF},title,", f'{REF} "{REF}" is a duplicate: an earlier record has it'),
         ("..,a,", f'{REF}: The reference cannot be "..": that is a step in a path'),
         ("R-2,a", "has 2 cells, the header has 3"),
         ("R-2,a,,more", "has 1 cells more than the header"),
