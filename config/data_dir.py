@@ -23,13 +23,7 @@ def prepare(folder: Path) -> None:
             remedy.
     """
     os.umask(PRIVATE)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ImproperlyConfigured(
-            f"DATA_DIR {folder} cannot be made: {error.strerror}. Set DATA_DIR to a folder that"
-            f" {_name(os.geteuid())} may write to."
-        ) from error
+    make("DATA_DIR", folder)
     found = folder.stat()
     if found.st_mode & stat.S_ISVTX:
         raise ImproperlyConfigured(
@@ -45,6 +39,21 @@ def prepare(folder: Path) -> None:
             stat.filemode(found.st_mode),
             _name(os.geteuid()),
         )
+
+
+def make(setting: str, folder: Path) -> None:
+    """Create the folder if it is missing.
+
+    Raises:
+        ImproperlyConfigured: it cannot be created. The text contains the setting and the remedy.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{setting} {folder} cannot be made: {error.strerror}. Set {setting} to a folder that"
+            f" {_name(os.geteuid())} may write to."
+        ) from error
 
 
 def _check_owner(folder: Path, owner: int) -> None:

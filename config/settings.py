@@ -62,7 +62,12 @@ def kept_secret(name: str, fresh: str) -> str:
             raise ImproperlyConfigured(f"{path} cannot be written: {error.strerror}") from error
         finally:
             draft.unlink(missing_ok=True)
-    return path.read_text().strip()
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be read: {error.strerror}. It must belong to the user who runs this."
+        ) from error
 
 
 DEBUG = env.bool("DEBUG", default=False)
@@ -341,7 +346,7 @@ LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
 # In an image it is filled at build time.
 STATIC_ROOT = env.folder("STATIC_ROOT", default=DATA_DIR / "static")
-STATIC_ROOT.mkdir(exist_ok=True)
+data_dir.make("STATIC_ROOT", STATIC_ROOT)
 STORAGES: dict[str, Mapping[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -394,7 +399,7 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://localhost
 _broker_dir = DATA_DIR / "broker"
 if CELERY_BROKER_URL.startswith("filesystem"):
     for _folder in ("queue", "control"):
-        (_broker_dir / _folder).mkdir(parents=True, exist_ok=True)
+        data_dir.make("DATA_DIR", _broker_dir / _folder)
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
         "data_folder_in": str(_broker_dir / "queue"),
         "data_folder_out": str(_broker_dir / "queue"),

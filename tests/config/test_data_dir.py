@@ -113,3 +113,21 @@ def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path):
     done = settings(tmp_path / "file" / "data")
     assert done.returncode == 1
     assert f"DATA_DIR {tmp_path / 'file' / 'data'} cannot be made: Not a directory." in done.stderr
+
+
+def test_a_broker_that_cannot_be_made_is_told_in_words(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    (folder / "broker").write_text("")
+    done = settings(folder)
+    assert done.returncode == 1
+    told = f"DATA_DIR {folder / 'broker' / 'queue'} cannot be made: Not a directory."
+    assert told in done.stderr
+
+
+def test_a_key_that_cannot_be_read_is_told_in_words(tmp_path):
+    """As one that root put there is for everybody else."""
+    (tmp_path / "data" / "secrets.key").mkdir(mode=0o700, parents=True)
+    done = settings(tmp_path / "data")
+    assert done.returncode == 1
+    assert "secrets.key cannot be read: Is a directory. It must belong to the" in done.stderr

@@ -1,6 +1,7 @@
 """A bad setting, a lost key and a database that is away end each start in one line."""
 
 import os
+import pwd
 import re
 import subprocess
 import sys
@@ -75,6 +76,10 @@ UNFIT = {
     ),
     "DATA_DIR=": "DATA_DIR is empty: remove it, or name a folder. See .env.example.",
     "STATIC_ROOT=": "STATIC_ROOT is empty: remove it, or name a folder. See .env.example.",
+    "STATIC_ROOT=/dev/null/static": (
+        "STATIC_ROOT /dev/null/static cannot be made: Not a directory. Set STATIC_ROOT to a folder"
+        f" that {pwd.getpwuid(os.geteuid()).pw_name} may write to."
+    ),
     "CA_BUNDLE=/nowhere/ca.pem": (
         "CA_BUNDLE is '/nowhere/ca.pem' and no file of certificates. See .env.example."
     ),
