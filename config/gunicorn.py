@@ -17,8 +17,8 @@ threads = 8
 keepalive = 0
 control_socket_disable = True  # two installations would share it in the user's home
 worker_connections = 900  # most systems give a process 1024 open files
-# The path without its query, which may carry the secret of the webhook (S3).
-access_log_format = "%(h)s %(m)s %(U)s %(s)s %(L)ss"
+# The path without its query, which may carry the secret of the webhook (S3), and the id of the log.
+access_log_format = "%(h)s %(m)s %(U)s %(s)s %(L)ss [%({x-request-id}o)s]"
 
 
 class AccessLog(Logger):  # type: ignore[misc] # gunicorn has no types

@@ -7,6 +7,7 @@ import socket
 from datetime import datetime
 
 import pytest
+import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,3 +88,13 @@ def test_the_log_of_the_web_holds_a_path_in_one_line(tmp_path):
         wait_until("the line is written", lambda: b"GET /no" in served.log.read_bytes(), limit=10)
     (line,) = [one for one in served.log.read_text().splitlines() if "GET /no" in one]
     assert "GET /no\\nforged\\r\\x1b[31m 404" in line
+
+
+@pytest.mark.processes
+def test_a_line_of_the_access_log_has_the_id_of_its_request(tmp_path):
+    installation = Installation(tmp_path, f"sqlite:///{tmp_path / 'db.sqlite3'}")
+    with web(installation) as served:
+        address = f"http://127.0.0.1:{installation.web_port}/healthz"
+        requests.get(address, headers={"X-Request-ID": "of-its-caller"}, timeout=10)
+        line = re.compile(r"^127\.0\.0\.1 GET /healthz 200 .* \[of-its-caller\]$", re.MULTILINE)
+        wait_until("the line", lambda: line.search(served.log.read_text()), limit=10)
