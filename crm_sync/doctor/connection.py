@@ -9,7 +9,7 @@ from crm_sync.doctor import assumptions
 from crm_sync.doctor.checking import guarded
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.installed import command
-from crm_sync.models import Workspace
+from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.observing import stops
 from crm_sync.platform import clock, responses
 from crm_sync.platform.credentials import FixedToken
@@ -49,6 +49,7 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
         return
     yield _clock(first, now)
     yield from guarded("the webhook", lambda: _webhook(live, workspace))
+    yield from _failed_attempts(workspace)
     yield from assumptions.findings(live)
     for look in hooks.plugged().live_checks:
         yield from guarded(look.__module__, functools.partial(look, workspace.pk, live))
@@ -133,3 +134,11 @@ def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
             yield Finding(
                 "webhook", OK, f"It is set as we want it, and calls {workspace.callback_url}."
             )
+
+
+def _failed_attempts(workspace: Workspace) -> Iterator[Finding]:
+    """Yield what polls have found of attempts that did not reach us."""
+    for seen in WebhookMonitor.objects.filter(workspace=workspace, failed__gt=0):
+        text = f"Attempts that did not reach us: {seen.failed}; the last: {seen.last_failure}."
+        remedy = "Repair the connection to us; then press *Failures seen* on the tab *Webhook*."
+        yield Finding("attempts", WARNING, text, remedy)

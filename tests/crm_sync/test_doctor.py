@@ -18,7 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from crm_sync.doctor.connection import MOST
-from crm_sync.models import Heartbeat, Workspace
+from crm_sync.models import Heartbeat, WebhookMonitor, Workspace
 from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import let_processes_run
@@ -149,6 +149,15 @@ def test_a_webhook_that_somebody_changed_is_told_with_both_values(box, workspace
     assert (code, wrong(checks)) == (1, {"webhook": "failed", "§2.1": "warning"})
     theirs = "url is https://elsewhere.test/, not http://crm.test/webhooks/"
     assert checks["main", "webhook"]["found"].startswith(theirs)
+
+
+def test_attempts_that_did_not_reach_us_are_told_until_somebody_has_seen_them(box, workspace):
+    why = "no answer: SSLError: certificate has expired"
+    WebhookMonitor.objects.update(failed=11, last_failure=why)
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (3, {"attempts": "warning"})
+    told = f"Attempts that did not reach us: 11; the last: {why}."
+    assert checks["main", "attempts"]["found"] == told
 
 
 @pytest.mark.parametrize(
