@@ -74,7 +74,7 @@ DEBUG = env.bool("DEBUG", default=False)
 # S5: newest first; the older keys still decrypt. Not derived from SECRET_KEY, so each can rotate.
 # Created before django.key: if that file exists, a missing key file was lost, and is not replaced.
 SECRET_KEYS_AT_REST: list[str] = env.list("SECRET_KEYS_AT_REST", default=[]) or [
-    kept_secret(KEYS, Fernet.generate_key().decode())
+    key.strip() for key in kept_secret(KEYS, Fernet.generate_key().decode()).split(",")
 ]
 for _key in SECRET_KEYS_AT_REST:
     try:

@@ -165,6 +165,17 @@ def test_a_lost_key_is_not_replaced(tmp_path):
     assert start(tmp_path / "data").returncode == 0
 
 
+@pytest.mark.rule("S5")
+def test_the_file_of_keys_holds_a_new_one_before_the_old_one(tmp_path):
+    """As operations.md says to rotate it: what the old one encrypted is still readable."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    new, old = (Fernet.generate_key().decode() for _ in range(2))
+    (folder / "secrets.key").write_text(f"{new},{old}\n")
+    look = "from config import settings; print(*settings.SECRET_KEYS_AT_REST)"
+    assert start(folder, (sys.executable, "-c", look)).stdout.split() == [new, old]
+
+
 @pytest.mark.parametrize("place", ["file", "variable"])
 def test_a_key_that_is_none_ends_the_start_and_is_not_shown(tmp_path, place):
     folder = tmp_path / "data"
