@@ -50,8 +50,11 @@ class Channel(filesystem.Channel):
         name = f"{time.time_ns()}_{uuid.uuid4()}.{queue}.msg"
         whole = Path(self.data_folder_out) / name
         aside = whole.with_suffix(".new")
-        aside.write_text(json.dumps(payload), encoding="utf-8")
-        os.replace(aside, whole)
+        try:
+            aside.write_text(json.dumps(payload), encoding="utf-8")
+            os.replace(aside, whole)
+        finally:
+            aside.unlink(missing_ok=True)  # a full disk would keep one file for each tick
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         try:

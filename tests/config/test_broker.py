@@ -1,5 +1,6 @@
 """Messages of the file-system broker are whole, whenever somebody looks (config/broker.py)."""
 
+import resource
 import threading
 from pathlib import Path
 from queue import Empty
@@ -50,6 +51,18 @@ def test_a_message_that_is_broken_on_the_disk_does_not_end_the_worker(channel, t
     with pytest.raises(Empty):
         channel._get("celery")
     assert channel._get("celery") == {"number": 1}
+
+
+def test_a_message_that_cannot_be_written_leaves_no_file(channel, tmp_path: Path):
+    """As on a full disk, where a tick a second would leave one each."""
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            channel._put("celery", {"number": 1})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert [one for one in tmp_path.iterdir() if one.is_file()] == []
 
 
 def test_a_message_of_another_queue_is_left_there(channel):
