@@ -1,6 +1,7 @@
 """The checks of this installation: settings, keys, database, broker, workers, beat."""
 
 import functools
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
@@ -32,6 +33,8 @@ CHECKS = {
     Heartbeat.Kind.BEAT: "beat",
     Heartbeat.Kind.TICK: "messages through the broker",
 }
+MEBIBYTE = 1024**2
+LEAST_FREE = 100 * MEBIBYTE
 NEARLY_FULL = 0.8  # of the connections that PostgreSQL allows
 
 
@@ -54,6 +57,7 @@ def findings(now: datetime) -> Iterator[Finding]:
         for name, check in (("migrations", _migrations), ("keys", _keys)):
             yield from guarded(name, functools.partial(_of_tables, name, check))
         yield from guarded("workers and beat", lambda: _processes(now))
+    yield from guarded("the disk", lambda: [_disk()])
     yield _broker()
     yield from guarded("mails", lambda: [_mails()])
     if provider.is_on():
@@ -181,6 +185,15 @@ def _processes(now: datetime) -> Iterator[Finding]:
     if len(beats) > 1:
         text = f"{len(beats)} run: {listed(beats)}. Each scheduled task runs once for each."
         yield Finding("one beat", WARNING, text, "Stop all but one.")
+
+
+def _disk() -> Finding:
+    """On a full one, workers and beat run and cannot say so."""
+    free = shutil.disk_usage(settings.DATA_DIR).free
+    text = f"{free // MEBIBYTE} MiB are free in DATA_DIR {settings.DATA_DIR}."
+    if free >= LEAST_FREE:
+        return Finding("disk", OK, text)
+    return Finding("disk", FAILED, text, "Make room: uploads and messages need it, SQLite too.")
 
 
 def _broker() -> Finding:

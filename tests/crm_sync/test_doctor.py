@@ -151,6 +151,13 @@ def test_a_webhook_that_somebody_changed_is_told_with_both_values(box, workspace
     assert checks["main", "webhook"]["found"].startswith(theirs)
 
 
+def test_a_disk_without_room_is_told(box, workspace, settings):
+    settings.DATA_DIR = Path("/proc")  # it has none
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"disk": "failed"})
+    assert checks["this installation", "disk"]["found"] == "0 MiB are free in DATA_DIR /proc."
+
+
 def test_attempts_that_did_not_reach_us_are_told_until_somebody_has_seen_them(box, workspace):
     why = "no answer: SSLError: certificate has expired"
     WebhookMonitor.objects.update(failed=11, last_failure=why)
