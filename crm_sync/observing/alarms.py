@@ -8,6 +8,7 @@ So it does not matter how many processes look.
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -33,7 +34,9 @@ NO_WORKER = lazy_sentence(_("Nothing is pushed, read or applied; nothing is lost
 
 def troubles(now: datetime) -> Iterator[Trouble]:
     """Yield what is wrong with workspaces, receivers and workers. Three queries."""
-    for row in Workspace.objects.filter(pauses__gt=0).only("pk", "slug", "problem"):
+    # Calls without an answer do not pause a workspace: the last one has left a problem.
+    unwell = Q(pauses__gt=0) | ~Q(problem="")
+    for row in Workspace.objects.filter(unwell).only("pk", "slug", "problem"):
         page = reverse("admin:crm_sync_workspace_change", args=[row.pk])
         text = meaning(row.problem)
         yield Trouble(AlarmKind.WORKSPACE_PAUSED, row.pk, str(row.pk), row.slug, text, page)

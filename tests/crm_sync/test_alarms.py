@@ -2,6 +2,7 @@
 
 import json
 import smtplib
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.models import Alarm, AlarmKind, Heartbeat, OutgoingMessage, Subscription, Workspace
 from crm_sync.observing import alarm_report, alarms
+from crm_sync.platform.errors import TransientError
 from crm_sync.tasks import clear_deliveries, look_for_alarms, rest_until_the_next_look
 from crm_sync.work import leases, turn
 from orders.models import PersonSettings
@@ -99,6 +101,21 @@ def test_a_pause_that_lasts_is_mailed_once_when_it_begins_and_once_when_it_ends(
     assert mails() == [("one", f"Over: {WHAT}")]
     row = Alarm.objects.get()
     assert (row.kind, row.due_at, row.is_over) == ("workspace_paused", None, True)
+
+
+def test_a_platform_that_cannot_be_reached_is_mailed_too(main, clock):
+    operator("one")
+    with suppress(TransientError), main.calling():
+        raise TransientError("GET /v1/webhooks: cannot connect", unclear=False)
+    for _ in range(11):
+        look(main)
+        clock.shift(60)
+        alive()
+    assert mails() == [("one", f"Alarm: {WHAT}")]
+    with main.calling():
+        pass
+    look(main)
+    assert mails() == [("one", f"Over: {WHAT}")]
 
 
 def test_a_short_pause_is_told_to_nobody_and_leaves_no_trace(main, clock):
