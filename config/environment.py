@@ -8,6 +8,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -105,6 +106,20 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             return Path(self.str(var, default=str(default)))
         raise ImproperlyConfigured(
             f"{var} is empty: remove it, or name a folder. See .env.example."
+        )
+
+    def origin(self, var: str, default: str) -> str:
+        """Return an address of http or https, without the "/" at its end."""
+        said = str(self.str(var, default=default))
+        try:
+            parts = urlsplit(said)
+            is_one = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        except ValueError:  # such as a port that there is not
+            is_one = False
+        if is_one:
+            return said.rstrip("/")
+        raise ImproperlyConfigured(
+            f"{var} is {said!r} and not an address like https://crm.example.com. See .env.example."
         )
 
     def days(self, var: str, default: Mapping[str, int]) -> dict[str, int]:

@@ -90,7 +90,7 @@ SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret(
 
 # --- the product ---------------------------------------------------------------------------------
 # The address under which the platform reaches us: callbacks go to PUBLIC_BASE_URL/webhooks/<uuid>/.
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
+PUBLIC_BASE_URL = env.origin("PUBLIC_BASE_URL", default="http://127.0.0.1:8000")
 # A callback to a host that is not allowed would be lost, so our public host is always allowed.
 ALLOWED_HOSTS: list[str] = [
     *env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"]),

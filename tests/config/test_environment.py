@@ -76,6 +76,13 @@ UNFIT = {
     ),
     "DATA_DIR=": "DATA_DIR is empty: remove it, or name a folder. See .env.example.",
     "STATIC_ROOT=": "STATIC_ROOT is empty: remove it, or name a folder. See .env.example.",
+    **{
+        f"PUBLIC_BASE_URL={said}": (
+            f"PUBLIC_BASE_URL is {said!r} and not an address like https://crm.example.com."
+            " See .env.example."
+        )
+        for said in ("", "crm.example.com", "ftp://crm.example.com", "https://crm:99999")
+    },
     "STATIC_ROOT=/dev/null/static": (
         "STATIC_ROOT /dev/null/static cannot be made: Not a directory. Set STATIC_ROOT to a folder"
         f" that {pwd.getpwuid(os.geteuid()).pw_name} may write to."
