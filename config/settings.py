@@ -63,11 +63,14 @@ def kept_secret(name: str, fresh: str) -> str:
         finally:
             draft.unlink(missing_ok=True)
     try:
-        return path.read_text().strip()
+        kept = path.read_text().strip()
     except OSError as error:
         raise ImproperlyConfigured(
             f"{path} cannot be read: {error.strerror}. It must belong to the user who runs this."
         ) from error
+    if not kept:
+        raise ImproperlyConfigured(f"{path} is empty: put it back from your backup.")
+    return kept
 
 
 DEBUG = env.bool("DEBUG", default=False)

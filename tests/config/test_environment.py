@@ -172,6 +172,17 @@ def test_a_lost_key_is_not_replaced(tmp_path):
     assert start(tmp_path / "data").returncode == 0
 
 
+@pytest.mark.parametrize("name", ["secrets.key", "django.key"])
+def test_an_empty_key_file_ends_the_start(tmp_path, name):
+    """As a copy that failed leaves it. With an empty `django.key` the web started, and no login."""
+    assert start(tmp_path / "data").returncode == 0
+    key = tmp_path / "data" / name
+    key.write_text("")
+    ended = start(tmp_path / "data")
+    line = f"It cannot start: {key} is empty: put it back from your backup.\n"
+    assert (ended.returncode, ended.stderr) == (1, line)
+
+
 @pytest.mark.rule("S5")
 def test_the_file_of_keys_holds_a_new_one_before_the_old_one(tmp_path):
     """As operations.md says to rotate it: what the old one encrypted is still readable."""
