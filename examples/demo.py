@@ -32,8 +32,10 @@ def main() -> int:
     parser.add_argument("--web-port", type=int, default=WEB_PORT, help="of the admin")
     parser.add_argument("--sandbox-port", type=int, default=SANDBOX_PORT, help="of the sandbox")
     arguments = parser.parse_args()
+    ports = arguments.web_port, arguments.sandbox_port
+    if not all(0 < port < 65536 for port in ports) or ports[0] == ports[1]:
+        parser.error("--web-port and --sandbox-port must be two numbers from 1 to 65535")
     if not arguments.smoke:
-        ports = arguments.web_port, arguments.sandbox_port
         return run(ROOT / "var" / "demo", *ports, step=arguments.step or 8.0)
     folder = Path(tempfile.mkdtemp(prefix="crm-sync-smoke-"))
     try:

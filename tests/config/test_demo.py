@@ -66,3 +66,15 @@ def started_until(folder: Path, text: str) -> str:
             os.killpg(demo.pid, signal.SIGKILL)
             demo.wait(10)
     return log.read_text()
+
+
+@pytest.mark.parametrize("port", ["99999", "8900"])
+def test_a_port_that_there_is_not_or_that_the_sandbox_has_is_refused(port):
+    command = (sys.executable, "-m", "examples.demo", "--web-port", port)
+    ended = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == (
+        "demo.py: error: --web-port and --sandbox-port must be two numbers from 1 to 65535"
+    )
