@@ -104,6 +104,10 @@ def _store(upload: "File[bytes]") -> tuple[int, str]:
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     name = secrets.token_hex(16)
     descriptor = os.open(folder() / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        size = sum(file.write(chunk) for chunk in upload.chunks())
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            size = sum(file.write(chunk) for chunk in upload.chunks())
+    except OSError:  # the disk is full
+        (folder() / name).unlink()
+        raise
     return size, name

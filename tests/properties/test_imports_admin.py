@@ -2,6 +2,7 @@
 
 import csv
 import io
+import resource
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +56,26 @@ def act(client, action: str, *rows: Import):
 def files(data_dir: Path) -> list[Path]:
     folder = data_dir / "imports"
     return list(folder.iterdir()) if folder.exists() else []
+
+
+def test_a_file_that_cannot_be_stored_is_told_on_the_page(main, data_dir):
+    (data_dir / "imports").write_text("")  # where the folder should be
+    client = person(*MAY)
+    page = client.get(hand_in(client, main, b"objectReferenceId,title\nA,b\n").url)
+    assert "Nothing was imported: the server cannot write the file now" in page.content.decode()
+    assert Import.objects.count() == 0
+
+
+def test_a_file_for_which_the_disk_has_no_room_leaves_nothing_there(main, data_dir, admin_user):
+    new, file = Import(workspace=main), SimpleUploadedFile("stock.csv", b"x" * 2_000_000)
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, most))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            imports_upload.receive(new, file, actor=admin_user, now=timezone.now())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert files(data_dir) == []
 
 
 # --- what waits for a person ---

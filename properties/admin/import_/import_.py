@@ -44,7 +44,7 @@ from crm_sync.translated import number
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.import_.waiting_imports import MAY_ACT
-from properties.admin.property.export_actions import TYPES
+from properties.admin.property.export_actions import NO_ROOM, TYPES
 from properties.feeds.table.table_cells import GUARDED_IN_CSV, guard
 from properties.feeds.table.table_writer import as_csv, as_xlsx
 from properties.imports import column_choice, upload
@@ -213,9 +213,14 @@ class ImportAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Set the title of the page."""
+        """Set the title of the page. If the file cannot be stored, say so on the page."""
         context = (extra_context or {}) | {"title": gettext("Import a feed")}
-        return super().add_view(request, form_url, context)
+        try:
+            return super().add_view(request, form_url, context)
+        except OSError:
+            text = gettext("Nothing was imported: %(reason)s")
+            messages.error(request, text % {"reason": NO_ROOM.said()})
+            return self.hand_in(request)
 
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
         actor = cast("AbstractBaseUser", request.user)
