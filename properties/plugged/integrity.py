@@ -69,7 +69,7 @@ def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
             yield from _forgotten(row)
         theirs = row.observed.get("id")
         if theirs is not None and str(theirs) != row.platform_id:
-            yield f"mirrors another property than it is ({row.platform_id})", f"{row}: {theirs}"
+            yield "mirrors another property", f"{row} ({row.platform_id}): {theirs}"
         yield from _undecided(row)
 
 

@@ -576,6 +576,21 @@ def test_many_rows_are_counted_and_the_first_are_named(lived):
     assert audit("--quick")["holds"] is True
 
 
+def test_properties_that_mirror_others_are_counted_on_one_line(lived):
+    """As after a part of a backup was restored."""
+    Property.objects.bulk_create(
+        Property(
+            workspace=lived,
+            object_reference_id=f"M-{n}",
+            platform_id=f"P-{n}",
+            desired={"id": "1"},
+            observed={"id": "1"},
+        )
+        for n in range(2)
+    )
+    assert broken(audit()) == [(P, "mirrors another property", ["M-0 (P-0): 1", "M-1 (P-1): 1"])]
+
+
 def test_rows_that_wait_are_told_by_what_they_wait_for(box, workspace, drain_all):
     create(workspace, "PARENT", {"title": "P"}, origin="API", now=now())
     create(workspace, "CHILD", {PARENT: "PARENT"}, origin="API", now=now())
