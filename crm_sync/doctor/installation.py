@@ -10,14 +10,13 @@ from django.conf import settings
 from django.core import checks
 from django.core.mail import get_connection
 from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from crm_sync.doctor.checking import guarded, listed
 from crm_sync.hooks import Finding, Verdict
 from crm_sync.installed import command
 from crm_sync.mail import MAIL_ERRORS, mails_are_sent
 from crm_sync.models import Heartbeat
-from crm_sync.observing.health import reports
+from crm_sync.observing.health import reports, unapplied
 from crm_sync.platform.errors import problem_of
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.security import provider
@@ -96,9 +95,7 @@ def _of_tables(name: str, check: Callable[[], Finding]) -> Iterator[Finding]:
 
 
 def _migrations() -> Finding:
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    names = [f"{one.app_label} {one.name}" for one, _ in plan]
+    names = unapplied()
     if not names:
         return Finding("migrations", OK, "All are applied.")
     text = f"{len(names)} are not applied: {listed(names)}."

@@ -3,14 +3,17 @@
 import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
-from django.db import Error
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from crm_sync.installed import command
 from crm_sync.models import Heartbeat
+from crm_sync.text import counted
 from crm_sync.translated import Text, ago, span
 from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind, Presence
@@ -105,6 +108,23 @@ def stalled(now: datetime) -> list[tuple[str, int]]:
     return [one for one in late if one in waiting]
 
 
+class MigrationsMissing(Exception):
+    """The database is older than this version."""
+
+
+def unapplied() -> list[str]:
+    """Return the migrations that the database lacks, such as "crm_sync 0001_initial"."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{one.app_label} {one.name}" for one, _ in plan]
+
+
+@cache  # of no migration: a process asks until none is missing
+def _require_migrations() -> None:
+    if missing := unapplied():
+        raise MigrationsMissing(f"the database lacks {counted(len(missing), 'migration')}")
+
+
 def healthz(_request: HttpRequest) -> JsonResponse:
     """Answer 200: this process is alive."""
     return JsonResponse({"status": "ok"})
@@ -116,7 +136,10 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     It does not depend on workers: without them, callbacks are stored and applied later.
     """
     try:
+        _require_migrations()
         heartbeat.prove(Kind.WEB, socket.gethostname(), timezone.now())
+    except MigrationsMissing as error:
+        return JsonResponse({"status": str(error)}, status=503)
     except Error:
         return JsonResponse({"status": "the database takes nothing"}, status=503)
     return JsonResponse({"status": "ok"})

@@ -9,11 +9,13 @@ import pytest
 import time_machine
 from django.core.management import CommandError, call_command, load_command_class
 from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
 from crm_sync import hooks
 from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.observing import health
 from crm_sync.observing.health import HealthReport, reports
 from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind
@@ -74,6 +76,16 @@ def test_a_process_that_answers_is_alive_even_without_a_database(transactional_d
 def test_a_database_that_can_only_be_read_takes_no_callbacks(transactional_db):
     with connection.execute_wrapper(_read_only):
         assert get("/readyz") == CANNOT
+    assert get("/readyz") == OK
+
+
+def test_a_database_that_is_older_than_the_version_takes_no_callbacks(db):
+    health._require_migrations.cache_clear()
+    recorder = MigrationRecorder(connection)
+    recorder.record_unapplied("crm_sync", "0020_secret_sent")
+    for _ in range(2):
+        assert get("/readyz") == (503, {"status": "the database lacks 1 migration"})
+    recorder.record_applied("crm_sync", "0020_secret_sent")
     assert get("/readyz") == OK
 
 
