@@ -33,7 +33,7 @@ def test_a_token_is_made_shown_once_used_and_revoked(visit, stock):  # noqa: F81
         page.get_by_role("link", name="The agency's CRM").click()
     assert token not in page.content()
     page.get_by_role("button", name="Revoke").click()
-    page.get_by_text("Their programs are refused from now on.").wait_for()
+    page.get_by_text("Its program is refused from now on.").wait_for()
     assert ApiToken.objects.get().revoked_at is not None
     assert requests.get(where, headers=headers, timeout=30).status_code == 401
     assert (window.foreign, window.errors) == ([], [])

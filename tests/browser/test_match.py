@@ -101,7 +101,7 @@ def test_an_office_connects_imports_matches_and_says_go_and_the_platform_has_no_
     page.get_by_text("6 new records look like a property").wait_for()
     look("import")
     page.get_by_role("button", name="Import", exact=True).click()
-    works = page.get_by_text("A worker imports the file")
+    works = page.get_by_text("This page follows by itself")
     works.wait_for()
     import_all()
     works.wait_for(state="hidden")  # by itself the page goes to the result
