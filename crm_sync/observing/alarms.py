@@ -34,8 +34,8 @@ NO_WORKER = lazy_sentence(_("Nothing is pushed, read or applied; nothing is lost
 
 def troubles(now: datetime) -> Iterator[Trouble]:
     """Yield what is wrong with workspaces, receivers and workers. Three queries."""
-    # Calls without an answer do not pause a workspace: the last one has left a problem.
-    unwell = Q(pauses__gt=0) | ~Q(problem="")
+    # Calls without an answer do not pause a workspace, but the polls of its webhook fail then.
+    unwell = Q(pauses__gt=0) | Q(monitor__attempts__gt=0)
     for row in Workspace.objects.filter(unwell).only("pk", "slug", "problem"):
         page = reverse("admin:crm_sync_workspace_change", args=[row.pk])
         text = meaning(row.problem)

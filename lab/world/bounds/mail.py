@@ -57,10 +57,10 @@ def sender_of_a_mail_dies(on: Clock) -> None:
     on.world.sleep(NIGHT)
     on.within(SOON, "a mail went out", lambda: last.get(reader) is not before)
     on.kill_workers()
-    on.start_workers()
-    _news(on, "later")
     first = last[reader]
     on.mail.is_mute = False
+    on.start_workers()
+    _news(on, "later")  # the mail may go out again meanwhile
     on.world.sleep(REPEATED + OLD_NEWS)
     on.within(SOON, "the mail went out again", lambda: last[reader] is not first)
     again, key = last[reader], "Message-ID"
