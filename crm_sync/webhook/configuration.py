@@ -3,8 +3,7 @@
 import hmac
 import math
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,12 +84,9 @@ def configure(
     try:
         if not is_kept:
             return rotate_secret(workspace, now=now, deadline=deadline)
-        with _under_way(workspace, now=now, is_alone=is_alone):
-            answer = _put(workspace, now=now, deadline=deadline)
+        answer = _send(workspace, now=now, is_alone=is_alone, deadline=deadline)
     except SyncError as error:
-        if _may_have_worked(error):
-            _keep_valid(workspace)
-        else:  # what another call has set since stays
+        if not _may_have_worked(error):  # what another call has set since stays
             Workspace.objects.filter(pk=workspace.pk, **kept).update(**before)
             workspace.refresh_from_db(fields=CONFIGURED)
         raise
@@ -161,12 +157,9 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
             )
         is_alone = _begin(workspace, now=now)
     try:
-        with _under_way(workspace, now=now, is_alone=is_alone):
-            answer = _put(workspace, now=now, deadline=deadline)
+        answer = _send(workspace, now=now, is_alone=is_alone, deadline=deadline)
     except SyncError as error:
-        if _may_have_worked(error):
-            _keep_valid(workspace)
-        else:
+        if not _may_have_worked(error):
             _undo(workspace, before)
         raise
     _end_rotation(workspace, now=now)
@@ -195,17 +188,19 @@ def _may_arrive(workspace: Workspace, *, now: datetime) -> float:
     return max(0.0, (sent_at + leases.LEASE - now).total_seconds()) if sent_at else 0.0
 
 
-@contextmanager
-def _under_way(workspace: Workspace, *, now: datetime, is_alone: bool) -> Iterator[None]:
-    """Forget the call that began at `now` once it is answered, if it was alone all the time."""
+def _send(workspace: Workspace, *, now: datetime, is_alone: bool, deadline: float | None) -> Answer:
+    """Set the webhook with its secret; a call that was alone is forgotten once it is answered."""
     try:
-        yield
+        answer = _put(workspace, now=now, deadline=deadline)
     except SyncError as error:
-        if is_alone and not _may_have_worked(error):
+        if _may_have_worked(error):
+            _keep_valid(workspace)
+        elif is_alone:
             _forget_call(workspace, now)
         raise
     if is_alone:
         _forget_call(workspace, now)
+    return answer
 
 
 def _forget_call(workspace: Workspace, began_at: datetime) -> None:
