@@ -6,12 +6,17 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import pytest
 from django.db import connection, connections, transaction
 from django.db.models import QuerySet
 
 Found = TypeVar("Found")
 Other = TypeVar("Other")
 PATIENCE = 5  # seconds for a thread to come to its stop, or to wait for the other one
+# For writes that meet only in the database: on SQLite one waits for the whole other one.
+on_postgresql = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite lets one write after the other"
+)
 
 
 def together(work: Callable[[], Found], *, workers: int = 4) -> list[Found]:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.models import Hold, NamedView, ReceivedEvent
+from crm_sync.models import Hold, NamedView, ReceivedEvent, Workspace
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
 from orders.calendar import reminders
@@ -467,6 +467,15 @@ def test_what_only_contains_a_word_is_somebody_else(workspace, scheduled):
     assert not StatusChange.objects.filter(new__contains="[forgotten]").exists()
 
 
+def forgotten_in_a_turn(workspace: Workspace, queue: str, name: str, *, at: str) -> None:
+    """Forget a person while a turn of a queue is about to run this statement."""
+    crossing(
+        lambda: turn.take(hooks.queue(queue), workspace.pk, seconds=20.0),
+        lambda: forget(name),
+        at=at,
+    )
+
+
 @pytest.mark.rule("S23")
 @pytest.mark.django_db(transaction=True)
 def test_a_user_who_is_forgotten_while_the_list_is_read_stays_forgotten(workspace):
@@ -474,9 +483,10 @@ def test_a_user_who_is_forgotten_while_the_list_is_read_stays_forgotten(workspac
     user = PlatformUser.objects.get(platform_id="101")
     PlatformUser.objects.update(country="")  # so that the read has something to write
     user_list.ask(workspace.pk, now())
-    crossing(
-        lambda: turn.take(hooks.queue("users"), workspace.pk, seconds=20.0),
-        lambda: forget(user.name),
+    forgotten_in_a_turn(
+        workspace,
+        "users",
+        user.name,
         at='FROM "orders_platformuser" WHERE ("orders_platformuser"."platform_id" IN',
     )
     assert where(user.email, user.name) == set()
@@ -491,9 +501,10 @@ def test_a_photographer_who_is_forgotten_while_an_order_is_read_stays_forgotten(
     read_all(workspace)
     Order.objects.update(due_at=now())
     Assignment.objects.update(due_at=now())
-    crossing(
-        lambda: turn.take(hooks.queue(queue), workspace.pk, seconds=20.0),
-        lambda: forget(MAIL),
+    forgotten_in_a_turn(
+        workspace,
+        queue,
+        MAIL,
         at='FROM "orders_assignment" WHERE ("orders_assignment"."platform_id" IN',
     )
     assert where(*WORDS) == set()
@@ -513,9 +524,5 @@ def test_a_photographer_who_is_forgotten_while_a_read_books_them_stays_forgotten
     Assignment.objects.exclude(order=other).update(photographer={})
     Order.objects.update(due_at=now(), observed={})
     Assignment.objects.update(due_at=now())
-    crossing(
-        lambda: turn.take(hooks.queue(queue), workspace.pk, seconds=20.0),
-        lambda: forget(MAIL),
-        at='INSERT INTO "orders_statuschange"',
-    )
+    forgotten_in_a_turn(workspace, queue, MAIL, at='INSERT INTO "orders_statuschange"')
     assert where(*WORDS) == set()

@@ -1,14 +1,15 @@
 """Events and people who write the same orders at the same moment."""
 
 import json
+from collections.abc import Callable
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from crm_sync.platform.events import parse
+from crm_sync.platform.events import Event, parse
 from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.domain.editing import create
@@ -17,12 +18,9 @@ from properties.pull.linking import Linking, LinkOutcome, link
 from tests.api import program
 from tests.orders.admin_rows import NOW
 from tests.orders.conftest import handled, order_moved
-from tests.together import behind, crossing
+from tests.together import behind, crossing, on_postgresql
 
 pytestmark = pytest.mark.django_db(transaction=True)
-on_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite lets one write after the other"
-)
 
 
 def orders_that_were_written(workspace: Workspace) -> list[Order]:
@@ -37,16 +35,26 @@ def orders_that_were_written(workspace: Workspace) -> list[Order]:
     return rows
 
 
-@pytest.mark.rule("I22")
-def test_events_and_a_person_who_refreshes_their_orders_meet_and_neither_fails(main, boss):
-    rows = orders_that_were_written(main)
+def moving(rows: list[Order]) -> list[Event]:
+    """Return an event of each order: its work has begun."""
     moved = order_moved(1, "PLACED", "IN_PROGRESS")
-    events = [parse(json.dumps(moved | {"orderId": row.platform_id}).encode()) for row in rows]
+    return [parse(json.dumps(moved | {"orderId": row.platform_id}).encode()) for row in rows]
+
+
+def applying(workspace: Workspace, events: list[Event]) -> Callable[[], None]:
+    """Return what applies these events in one transaction."""
 
     def apply() -> None:
         with transaction.atomic():
-            handled(main.pk, *events)
+            handled(workspace.pk, *events)
 
+    return apply
+
+
+@pytest.mark.rule("I22")
+def test_events_and_a_person_who_refreshes_their_orders_meet_and_neither_fails(main, boss):
+    rows = orders_that_were_written(main)
+    apply = applying(main, moving(rows))
     page = reverse("admin:orders_order_changelist")
     act = {"action": "read_again", "_selected_action": [row.pk for row in rows]}
     third = Order.objects.filter(pk=rows[2].pk)
@@ -58,13 +66,7 @@ def test_events_and_a_person_who_refreshes_their_orders_meet_and_neither_fails(m
 @pytest.mark.rule("I21", "I22")
 def test_events_and_a_gap_after_which_all_open_orders_are_read_meet_and_neither_fails(main):
     rows = orders_that_were_written(main)
-    moved = order_moved(1, "PLACED", "IN_PROGRESS")
-    events = [parse(json.dumps(moved | {"orderId": row.platform_id}).encode()) for row in rows]
-
-    def apply() -> None:
-        with transaction.atomic():
-            handled(main.pk, *events)
-
+    apply = applying(main, moving(rows))
     third = Order.objects.filter(pk=rows[2].pk)
     behind(apply, lambda: read_all_open(main.pk, now()), locked=third)
     assert Order.objects.filter(status="IN_PROGRESS", due_at__lte=now()).count() == len(rows)
@@ -81,12 +83,7 @@ def test_announcements_and_a_person_who_refreshes_their_orders_meet_and_neither_
         said = {"event": "VISUALS_READY", "timestamp": now().isoformat(), "visualType": "POST"}
         said |= {"product": "FLOOR_PLAN", "orderId": row.platform_id}
         events.append(parse(json.dumps(said | {"assignmentId": part.platform_id}).encode()))
-    sets = list(MaterialSet.objects.order_by("pk"))
-
-    def apply() -> None:
-        with transaction.atomic():
-            handled(main.pk, *events)
-
+    sets, apply = list(MaterialSet.objects.order_by("pk")), applying(main, events)
     page = reverse("admin:orders_order_changelist")
     act = {"action": "read_again", "_selected_action": [row.pk for row in rows]}
     last = MaterialSet.objects.filter(pk=sets[-1].pk)

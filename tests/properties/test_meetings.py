@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.urls import reverse
 from django.utils.timezone import now
 
@@ -29,12 +28,9 @@ from tests.api import program
 from tests.crm_sync.admin_pages import client_of
 from tests.properties.form_page import opened, post
 from tests.properties.test_full_feed_guard import as_json
-from tests.together import behind, crossing
+from tests.together import behind, crossing, on_postgresql
 
 pytestmark = pytest.mark.django_db(transaction=True)
-on_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite lets one write after the other"
-)
 REMOVAL = 'DELETE FROM "properties_property"'  # the end of a link, which then has every lock
 
 
