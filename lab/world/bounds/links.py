@@ -24,9 +24,9 @@ def doubles(on: Clock) -> None:
     for name in THEIRS[: 1 + are_two]:
         document = {"objectReferenceId": name, **KEY, "title": "theirs T", "author": "theirs T"}
         on.platform.make(document)
-    # What the pull has found is still being read when ours comes.
+    # Workers still read what the pull has found when ours comes.
     on.platform.manner = Manner(seconds=lambda call: 3.0 if _is_by_id(call) else 0.05)
-    pulled = on.wires.job("command", "pull_properties", "main")
+    pulled = on.wires.job("command", "pull_properties", "main", "--list-only")
     _write(on, "PUT", OURS, {"title": "ours T", **KEY, BOTH: "ours T"})
     on.world.run(on.world.now + 6)
     on.platform.manner = Manner()
