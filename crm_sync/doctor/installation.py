@@ -1,7 +1,6 @@
 """The checks of this installation: settings, keys, database, broker, workers, beat."""
 
 import functools
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
@@ -16,7 +15,7 @@ from crm_sync.hooks import Finding, Verdict
 from crm_sync.installed import command
 from crm_sync.mail import MAIL_ERRORS, mails_are_sent
 from crm_sync.models import Heartbeat
-from crm_sync.observing.health import reports, unapplied
+from crm_sync.observing.health import LEAST_FREE, MEBIBYTE, free_space, reports, unapplied
 from crm_sync.platform.errors import problem_of
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.security import provider
@@ -32,8 +31,6 @@ CHECKS = {
     Heartbeat.Kind.BEAT: "beat",
     Heartbeat.Kind.TICK: "messages through the broker",
 }
-MEBIBYTE = 1024**2
-LEAST_FREE = 100 * MEBIBYTE
 NEARLY_FULL = 0.8  # of the connections that PostgreSQL allows
 
 
@@ -186,7 +183,7 @@ def _processes(now: datetime) -> Iterator[Finding]:
 
 def _disk() -> Finding:
     """On a full one, workers and beat run and cannot say so."""
-    free = shutil.disk_usage(settings.DATA_DIR).free
+    free = free_space()
     text = f"{free // MEBIBYTE} MiB are free in DATA_DIR {settings.DATA_DIR}."
     if free >= LEAST_FREE:
         return Finding("disk", OK, text)

@@ -1,10 +1,12 @@
 """Health checks for monitors and people: this process, the database, workers, beat, the broker."""
 
+import shutil
 import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
+from django.conf import settings
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
@@ -18,6 +20,8 @@ from crm_sync.translated import Text, ago, span
 from crm_sync.work import heartbeat, slots, turn
 from crm_sync.work.heartbeat import Kind, Presence
 
+MEBIBYTE = 1024**2
+LEAST_FREE = 100 * MEBIBYTE  # bytes of the disk of DATA_DIR; with less it counts as full
 LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
 # Texts about a kind: one is alive, none was ever alive, none for some time.
 TEXTS: dict[Kind, tuple[Text, Text, Text]] = {
@@ -110,6 +114,15 @@ def stalled(now: datetime) -> list[tuple[str, int]]:
 
 class MigrationsMissing(Exception):
     """The database is older than this version."""
+
+
+def free_space() -> int:
+    """Return how many bytes are free on the disk of DATA_DIR, where SQLite and uploads are.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    return shutil.disk_usage(settings.DATA_DIR).free
 
 
 def unapplied() -> list[str]:

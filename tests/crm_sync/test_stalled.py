@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import time_machine
@@ -133,6 +134,36 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "Start a worker",
             "When a worker is free",
         ),
+    ]
+
+
+def test_a_full_disk_is_told_before_the_workers_that_cannot_write_on_it(boss, settings):
+    connected()
+    seen(Kind.BEAT, 2)
+    settings.DATA_DIR = Path("/proc")  # it has no room
+    full, missing = urgent(boss)
+    assert full == (
+        "Disk full",
+        "The disk of DATA_DIR is full. Workers and beat may run, but cannot say so",
+        "",
+        "Make room; start no more workers",
+        "When it is there",
+    )
+    assert missing[0] == "Not running"
+
+
+def test_a_folder_of_data_that_is_gone_is_told(boss, settings, tmp_path):
+    connected()
+    all_run()
+    settings.DATA_DIR = tmp_path / "gone"
+    assert urgent(boss) == [
+        (
+            "No disk",
+            f"DATA_DIR cannot be read: [Errno 2] No such file or directory: '{tmp_path}/gone'",
+            "",
+            "Mount it, or correct DATA_DIR",
+            "When it is there",
+        )
     ]
 
 

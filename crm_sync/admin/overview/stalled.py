@@ -35,12 +35,26 @@ def lines(workspaces: list[Any], reports: list[HealthReport], now: datetime) -> 
         workspaces: the workspaces of the viewer, without their secrets.
     """
     return [
+        *_full_disk(),
         *_missing(reports),
         *_died(reports, now),
         *_stalled(workspaces, reports, now),
         *_without_webhook(workspaces),
         *_restored(workspaces, now),
     ]
+
+
+def _full_disk() -> Iterable[Attention]:
+    """Yield a line if workers and beat may run and cannot write that they are alive."""
+    try:
+        if health.free_space() >= health.LEAST_FREE:
+            return
+        state, remedy = badge(_("Disk full"), "danger"), _("Make room; start no more workers")
+        why = _("The disk of DATA_DIR is full. Workers and beat may run, but cannot say so")
+    except OSError as error:
+        state, remedy = badge(_("No disk"), "danger"), _("Mount it, or correct DATA_DIR")
+        why = _("DATA_DIR cannot be read: %(error)s") % {"error": error}
+    yield Attention(state, why, remedy=remedy, next_try=_("When it is there"), is_urgent=True)
 
 
 def _missing(reports: list[HealthReport]) -> Iterable[Attention]:
