@@ -36,9 +36,10 @@ def troubles(now: datetime) -> Iterator[Trouble]:
     """Yield what is wrong with workspaces, receivers and workers. Three queries."""
     # Calls without an answer do not pause a workspace, but the polls of its webhook fail then.
     unwell = Q(pauses__gt=0) | Q(monitor__attempts__gt=0)
-    for row in Workspace.objects.filter(unwell).only("pk", "slug", "problem"):
+    columns = ("slug", "pauses", "problem", "monitor__problem")
+    for row in Workspace.objects.filter(unwell).select_related("monitor").only(*columns):
         page = reverse("admin:crm_sync_workspace_change", args=[row.pk])
-        text = meaning(row.problem)
+        text = meaning(row.problem if row.pauses else row.monitor.problem)
         yield Trouble(AlarmKind.WORKSPACE_PAUSED, row.pk, str(row.pk), row.slug, text, page)
     rows = Subscription.objects.filter(worker.needs_a_person(now))
     for to in rows.defer("secret", "previous_secret"):

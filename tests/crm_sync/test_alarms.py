@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from cryptography.fernet import Fernet
 from django.contrib.auth.models import Permission, User
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
@@ -117,6 +118,19 @@ def test_a_platform_that_cannot_be_reached_is_mailed_too(box, main, clock):
     turn.take(hooks.queue("webhooks"), main.pk)
     look(main)
     assert mails() == [("one", f"Over: {WHAT}")]
+
+
+def test_a_poll_that_no_key_lets_begin_is_mailed_with_its_reason(box, main, clock, settings):
+    operator("one")
+    schedule.begin(main.pk, now=timezone.now())
+    settings.SECRET_KEYS_AT_REST = [Fernet.generate_key().decode()]
+    for _ in range(11):
+        turn.take(hooks.queue("webhooks"), main.pk)
+        look(main)
+        clock.shift(60)
+        alive()
+    (message,) = mail.outbox
+    assert "a stored secret cannot be decrypted: SECRET_KEYS_AT_REST lacks the key" in message.body
 
 
 def test_a_short_pause_is_told_to_nobody_and_leaves_no_trace(main, clock):
