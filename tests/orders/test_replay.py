@@ -288,7 +288,8 @@ def test_the_command_chooses_by_all_that_is_said(receive, workspace):
     assert chosen("--order", "5000") == 1
     assert chosen("--order", "5000", "--since", yesterday) == 0
     assert chosen("--state", "QUARANTINED") == 1
-    assert chosen("--event", str(old.pk), "999999") == 1
+    assert chosen("--event", str(old.pk)) == 1
+    assert chosen("--event", str(old.pk), "--order", "6") == 0
     assert chosen("--delivery", str(old.pk)) == 1  # as in 0.1.0
 
 
@@ -297,6 +298,11 @@ def test_the_command_says_what_is_wrong(receive, workspace):
     assert run("main")[0] == 2
     assert run("other", "--order", "1")[0] == 2
     assert run("main", "--since", "yesterday")[0] == 2
+    with pytest.raises(
+        CommandError, match=r"no received event of main .* 888888, 999999$"
+    ) as wrong:
+        call_command("replay", "main", "--event", "999999", "888888")
+    assert wrong.value.returncode == 2
     code, text = run("main", "--state", "QUARANTINED", "--dry-run")
     assert (code, text.splitlines()[-1]) == (3, "1 not understood")
     ReceivedEvent.objects.update(state="IGNORED", body=b"", cleared_at=now())

@@ -18,7 +18,7 @@ CHOICES = ("state", "order", "since", "event")
 
 
 class Command(SyncCommand):
-    """Exit codes: 0 given to the worker, 2 no choice given, 3 some would fail or have no bytes."""
+    """Exit codes: 0 given to the worker, 2 wrong choice, 3 some would fail or have no bytes."""
 
     help = "Play received events again; what is in effect already stays as it is."
     changes = True
@@ -65,7 +65,12 @@ class Command(SyncCommand):
             since = self.moment("--since", options["since"])
             chosen = chosen.filter(received_at__gte=since.astimezone(UTC))
         if options["event"]:
-            chosen = chosen.filter(pk__in=options["event"])
+            numbers = set(options["event"])
+            named = ReceivedEvent.objects.filter(workspace=workspace, pk__in=numbers)
+            if unknown := sorted(numbers.difference(named.values_list("pk", flat=True))):
+                numbered = ", ".join(map(str, unknown))
+                self.fail(f"no received event of {workspace} has the number {numbered}", USAGE)
+            chosen = chosen.filter(pk__in=numbers)
         return chosen.order_by("received_at", "pk").values_list("pk", flat=True)
 
     def _preview(self, keys: list[int], *, as_json: bool) -> None:
