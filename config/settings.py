@@ -68,8 +68,10 @@ def kept_secret(name: str, fresh: str) -> str:
         raise ImproperlyConfigured(
             f"{path} cannot be read: {error.strerror}. It must belong to the user who runs this."
         ) from error
+    except UnicodeDecodeError:
+        kept = ""
     if not kept:
-        raise ImproperlyConfigured(f"{path} is empty: put it back from your backup.")
+        raise ImproperlyConfigured(f"{path} is empty or no text: put it back from your backup.")
     return kept
 
 

@@ -173,13 +173,14 @@ def test_a_lost_key_is_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["secrets.key", "django.key"])
-def test_an_empty_key_file_ends_the_start(tmp_path, name):
+@pytest.mark.parametrize("content", [b"", b"\xff\x00\xfe"])
+def test_a_key_file_without_text_ends_the_start(tmp_path, name, content):
     """As a copy that failed leaves it. With an empty `django.key` the web started, and no login."""
     assert start(tmp_path / "data").returncode == 0
     key = tmp_path / "data" / name
-    key.write_text("")
+    key.write_bytes(content)
     ended = start(tmp_path / "data")
-    line = f"It cannot start: {key} is empty: put it back from your backup.\n"
+    line = f"It cannot start: {key} is empty or no text: put it back from your backup.\n"
     assert (ended.returncode, ended.stderr) == (1, line)
 
 
