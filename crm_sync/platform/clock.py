@@ -1,4 +1,4 @@
-"""Pure: the platform's clock and ours (I29, S11). The platform's clock dates the events.
+"""Pure: the platform's clock and ours (A56, I29, S11). The platform's clock dates the events.
 
 The header `Date` of its answers shows how far it is ahead of ours. This difference can only explain
 an event that lies in the future by our clock. It never makes an event suspect, since a `Date` that

@@ -34,7 +34,7 @@ STORAGE = "materials"  # its alias in STORAGES
 THUMBNAIL_LIMIT = 2 * 1024 * 1024  # bytes
 PROGRESS = 256 * 1024  # bytes in a slice after which the next slice starts at once
 MAX_MISMATCHES = 5  # tries of a file that has another size than announced
-GONE = frozenset({401, 403, 404, 410})
+GONE = frozenset({401, 403, 404, 410})  # A54
 Role = MaterialFile.Role
 Told = Callable[[MaterialFile], None]
 
