@@ -147,7 +147,7 @@ def test_a_full_disk_is_told_before_the_workers_that_cannot_write_on_it(boss, se
         "The disk of DATA_DIR is full. Workers and beat may run, but cannot say so",
         "",
         "Make room; start no more workers",
-        "When it is there",
+        "When that is done",
     )
     assert missing[0] == "Not running"
 
@@ -162,7 +162,7 @@ def test_a_folder_of_data_that_is_gone_is_told(boss, settings, tmp_path):
             f"DATA_DIR cannot be read: [Errno 2] No such file or directory: '{tmp_path}/gone'",
             "",
             "Mount it, or correct DATA_DIR",
-            "When it is there",
+            "When that is done",
         )
     ]
 

@@ -54,7 +54,7 @@ def _full_disk() -> Iterable[Attention]:
     except OSError as error:
         state, remedy = badge(_("No disk"), "danger"), _("Mount it, or correct DATA_DIR")
         why = _("DATA_DIR cannot be read: %(error)s") % {"error": error}
-    yield Attention(state, why, remedy=remedy, next_try=_("When it is there"), is_urgent=True)
+    yield Attention(state, why, remedy=remedy, next_try=_("When that is done"), is_urgent=True)
 
 
 def _missing(reports: list[HealthReport]) -> Iterable[Attention]:
