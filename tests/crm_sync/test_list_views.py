@@ -15,6 +15,7 @@ from crm_sync.admin.ui.kept_query import kept, opened
 from crm_sync.models import NamedView
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, make_workspace, queries_of
+from tests.together import crossing
 
 LIST = "/admin/properties/property/"
 COLUMNS = ["action_checkbox", "reference", "title", "price"]
@@ -84,6 +85,24 @@ def test_a_view_is_renamed_and_deleted(boss):
     gone = act(boss, "delete", f"view={view.pk}&offer=RENT", view=view.pk)
     assert (said(gone), gone.redirect_chain[-1][0]) == (["The view “Rents” is deleted."], LIST)
     assert sorted(counts(boss)) == ["Another", "Whole list"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_views_that_get_one_name_at_once_the_second_one_keeps_its_own(boss):
+    for name in ("Mine", "Another"):
+        act(boss, "save", "", name=name)
+
+    def rename(name: str) -> int:
+        view = NamedView.objects.get(name=name).pk
+        posted = {"act": "rename", "name": "Rents", "view": view}
+        return boss.post(f"{LIST}views/", posted).status_code
+
+    both = crossing(
+        lambda: rename("Mine"), lambda: rename("Another"), at='UPDATE "crm_sync_namedview"'
+    )
+    assert both == (302, 302)
+    names = sorted(NamedView.objects.values_list("name", flat=True))
+    assert names in (["Another", "Rents"], ["Mine", "Rents"])
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\x00"])

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import label_for_field
 from django.core.exceptions import SuspiciousOperation
-from django.db import DataError
+from django.db import DataError, IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.utils.text import capfirst
@@ -185,8 +185,7 @@ class ListViews(ModelAdmin):
 
     def _rename(self, request: HttpRequest, present: NamedView, query: QueryDict) -> str:
         name, names = _name(request), {one.name for one in self._views(request)}
-        if present.name and name and name not in names:
-            NamedView.objects.filter(pk=present.pk).update(name=name)
+        if present.name and name and name not in names and _is_renamed(present, name):
             text = gettext("“%(old)s” is “%(new)s” now.")
             messages.success(request, text % {"old": present.name, "new": name})
         elif name != present.name:
@@ -219,6 +218,16 @@ class ListViews(ModelAdmin):
             return None
         messages.warning(request, GONE % {"name": present.name})
         return HttpResponseRedirect(f"{list_of(self.opts.label_lower)}?{VIEW}={present.pk}")
+
+
+def _is_renamed(view: NamedView, name: str) -> bool:
+    """Rename a view; return False if another view has just got this name."""
+    try:
+        with transaction.atomic():
+            NamedView.objects.filter(pk=view.pk).update(name=name)
+    except IntegrityError:
+        return False
+    return True
 
 
 def _name(request: HttpRequest) -> str:
