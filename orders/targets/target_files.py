@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from crm_sync import row_locks
 from crm_sync.work.doorbell import doorbell
 from orders.materials import file_types
 from orders.materials.file_names import file_name
@@ -34,6 +35,7 @@ def want(files: Iterable[MaterialFile], *, now: datetime) -> int:
     if not stored:
         return 0
     targets = Target.objects.filter(workspace__in={one.workspace_id for one in stored})
+    row_locks.lock(TargetFile.objects.filter(material__in=[one.material_id for one in stored]))
     return sum(want_at(target, stored, now=now) for target in targets.defer("secret"))
 
 
@@ -59,8 +61,9 @@ def want_at(target: Target, files: Collection[MaterialFile], *, now: datetime) -
         if key not in known
     ]
     TargetFile.objects.bulk_create(new, ignore_conflicts=True)
-    again_rows = TargetFile.objects.filter(pk__in=again)
-    again_rows.update(due_at=now, attempts=0, problem="")
+    if again:
+        again_rows = TargetFile.objects.filter(pk__in=again)
+        row_locks.update(again_rows, due_at=now, attempts=0, problem="")
     if new or again:
         doorbell.ring_each(QUEUE, {target.workspace_id})
     return len(new) + len(again)
@@ -75,7 +78,7 @@ def try_again(files: QuerySet[TargetFile], *, now: datetime, anew: bool = False)
     chosen = files if anew else files.exclude(problem="")
     rows = TargetFile.objects.filter(pk__in=list(chosen.values_list("pk", flat=True)))
     forgotten = {"digest": "", "uploaded_at": None} if anew else {}
-    count = rows.update(due_at=now, attempts=0, problem="", **forgotten)
+    count = row_locks.update(rows, due_at=now, attempts=0, problem="", **forgotten)
     due_now(Target.objects.filter(files__in=rows), now=now)
     return count
 
@@ -83,7 +86,7 @@ def try_again(files: QuerySet[TargetFile], *, now: datetime, anew: bool = False)
 def due_now(targets: QuerySet[Target], *, now: datetime, **columns: Any) -> int:
     """Let a worker try targets at once, also those that wait after a failure."""
     rows = Target.objects.filter(pk__in=list(targets.values_list("pk", flat=True)))
-    count = rows.update(due_at=now, **columns)
+    count = row_locks.update(rows, due_at=now, **columns)
     doorbell.ring_each(QUEUE, set(rows.values_list("workspace_id", flat=True)))
     return count
 

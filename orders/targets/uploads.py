@@ -157,10 +157,10 @@ class _Uploads:
         )
 
     def _next(self) -> TargetFile | None:
-        """Return the file that has been due for longest, unless only a test was asked for."""
-        if not self.row.is_enabled:
-            return None
-        mine = TargetFile.objects.filter(_is_due(timezone.now()), target=self.row.pk)
+        """Return the file that has been due for longest; none if the target is paused now."""
+        mine = TargetFile.objects.filter(
+            _is_due(timezone.now()), target=self.row.pk, target__is_enabled=True
+        )
         return mine.order_by("due_at", "pk").first()
 
     # --- one file ---

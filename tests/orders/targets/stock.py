@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files.base import ContentFile
+from django.db import transaction
 from django.utils import timezone
 
 from crm_sync import hooks
@@ -62,8 +63,9 @@ def store(
         "digest": digest,
         "stored_at": timezone.now(),
     }
-    row, _ = MaterialFile.objects.update_or_create(material=one, role="FILE", defaults=columns)
-    return target_files.want([row], now=timezone.now()) if want else 0
+    with transaction.atomic():
+        row, _ = MaterialFile.objects.update_or_create(material=one, role="FILE", defaults=columns)
+        return target_files.want([row], now=timezone.now()) if want else 0
 
 
 def upload(workspace: Workspace) -> dict[str, int]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 
 from crm_sync import hooks
@@ -38,6 +40,7 @@ from tests.orders.targets.stock import (
     upload,
 )
 from tests.properties.sources.servers import ftp_server, host_keys, sftp_server
+from tests.together import behind, crossing, on_postgresql
 
 pytestmark = pytest.mark.django_db
 
@@ -201,6 +204,19 @@ def test_a_paused_target_gets_its_files_when_it_goes_on(target, ready, main, crm
     assert (upload(main), len(there(crm))) == ({"uploaded": 1}, 1)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_target_that_is_paused_during_an_upload_gets_no_further_file(target, ready, main, crm):
+    for key in ("m1", "m2"):
+        store(material(ready, key), key.encode())
+    crossing(
+        lambda: upload(main),
+        lambda: Target.objects.update(is_enabled=False),
+        at='FROM "orders_materialfile"',
+    )
+    assert len(there(crm)) == 1
+    assert TargetFile.objects.filter(due_at=None).count() == 1
+
+
 @pytest.mark.rule("I34")
 def test_nothing_is_uploaded_while_a_person_holds_what_leaves(target, ready, main, crm):
     store(material(ready, "m1"), b"one")
@@ -349,6 +365,60 @@ def test_two_targets_that_upload_to_one_place_at_once_replace_no_file(
     upload(main)
     assert sorted(there(crm).values()) == [b"hd", b"web"]
     assert set(Target.objects.values_list("failing_since", "problem")) == {(None, "")}
+
+
+@pytest.fixture
+def three(main, crm) -> list[Target]:
+    """Return three targets at one place. Only the first one is not paused."""
+    rows = [make_target(main, "FOLDER", str(crm), is_enabled=not n) for n in range(3)]
+    Target.objects.filter(pk=rows[1].pk).update(attempts=0)  # it moves behind the third one
+    analyze(Target)
+    return rows
+
+
+def analyze(model: type[Model]) -> None:
+    """Let PostgreSQL know that the table is small. So it reads it as its rows stand there."""
+    if connection.vendor == "postgresql":
+        connection.cursor().execute(f"ANALYZE {model._meta.db_table}")
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_upload_that_takes_its_name_and_a_person_who_tests_targets_meet_and_neither_fails(
+    three, ready, main, crm, boss
+):
+    store(material(ready, "m1"), b"one")
+    act = {"action": "test", "_selected_action": [row.pk for row in three]}
+    second = Target.objects.filter(pk=three[1].pk)
+    outcomes, answer = behind(
+        lambda: upload(main), lambda: boss.post("/admin/orders/target/", act), locked=second
+    )
+    assert (outcomes.get("uploaded"), answer.status_code) == (1, 302)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_newer_file_and_a_person_who_uploads_its_first_version_again_meet_and_neither_fails(
+    three, ready, main, boss
+):
+    one = material(ready, "m1")
+    store(one, b"one")
+    rows = list(TargetFile.objects.order_by("pk"))
+    for row in rows:  # the first two move behind the third one
+        TargetFile.objects.filter(pk=row.pk).update(due_at=None, problem="refused")
+    for row in rows[:2]:
+        TargetFile.objects.filter(pk=row.pk).update(attempts=1)
+    analyze(TargetFile)
+
+    act = {"action": "upload_again", "_selected_action": [row.pk for row in rows]}
+    second = TargetFile.objects.filter(pk=rows[1].pk)
+    count, answer = behind(
+        lambda: store(one, b"two"),
+        lambda: boss.post("/admin/orders/targetfile/", act),
+        locked=second,
+    )
+    assert (count, answer.status_code) == (3, 302)
+    assert TargetFile.objects.exclude(due_at=None).count() == 3
 
 
 @pytest.mark.rule("I3")
