@@ -118,7 +118,10 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
         now = timezone.now()
         # While the address fails, one message is enough to test whether it is back.
         limit = 1 if row.attempts else AT_ONCE
-        mine = OutgoingMessage.objects.filter(groups.is_due(now), subscription=row.pk)
+        # Not by `row`: a person may have disabled it since.
+        mine = OutgoingMessage.objects.filter(
+            groups.is_due(now), subscription=row.pk, subscription__is_enabled=True
+        )
         messages = list(mine.order_by("due_at", "pk")[:limit])
         if not messages:
             break
@@ -202,14 +205,17 @@ def _write(
     """
     row = claim.row
     gone = next((one for *_, one in done if one.status == retry_schedule.GONE), None)
+    is_delivered = any(attempt.is_delivered for *_, attempt in done)
     with transaction.atomic():
+        if is_delivered and _was_away(row, now):  # it writes the others, too
+            row_locks.lock(_pending(row))
         for message, pending, attempt in sorted(done, key=lambda one: one[0].pk):
             row_locks.update(pending, **_columns(message, attempt, now=now))
-        if any(attempt.is_delivered for *_, attempt in done):
+        if is_delivered:
             _note_success(claim, now=now)
     if gone is not None:
         return _disable(claim, GONE, now=now)
-    if any(attempt.is_delivered for *_, attempt in done):
+    if is_delivered:
         return None
     last = done[-1][-1]
     if row.failing_since is not None and now - row.failing_since >= retry_schedule.GIVE_UP_AFTER:
@@ -245,14 +251,21 @@ def _columns(message: OutgoingMessage, attempt: DeliveryResult, *, now: datetime
 def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
     """Clear the failure of an address that works again; after a long one, make its messages due."""
     row = claim.row
-    if row.failing_since is not None and now - row.failing_since > BACK_AFTER:
-        mine = OutgoingMessage.objects.filter(subscription=row.pk, state=State.PENDING)
-        mine.filter(due_at__gt=now).update(due_at=now)
+    if _was_away(row, now):
+        _pending(row).filter(due_at__gt=now).update(due_at=now)
     if row.attempts or row.failing_since or row.problem:
         columns: dict[str, Any] = {"attempts": 0, "failing_since": None, "problem": ""}
         if not claim.write(columns):
             raise leases.LeaseLost
         row.attempts, row.failing_since, row.problem = 0, None, ""
+
+
+def _was_away(row: Subscription, now: datetime) -> bool:
+    return row.failing_since is not None and now - row.failing_since > BACK_AFTER
+
+
+def _pending(row: Subscription) -> QuerySet[OutgoingMessage]:
+    return OutgoingMessage.objects.filter(subscription=row.pk, state=State.PENDING)
 
 
 def _pause(claim: Claim[Subscription], attempt: DeliveryResult, *, now: datetime) -> SendingOutcome:

@@ -22,7 +22,7 @@ from crm_sync.outgoing.sending import fault
 from crm_sync.tasks import clear_deliveries
 from crm_sync.work import leases, turn
 from tests.crm_sync.receivers import Receiver, receiving, subscribe
-from tests.together import behind, together
+from tests.together import behind, crossing, on_postgresql, together
 
 KIND = "property.in_sync"
 KEY = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -421,3 +421,46 @@ def test_send_again_of_many_and_their_delivery_meet_and_neither_fails(main, boss
     third = OutgoingMessage.objects.filter(pk=keys[2])
     found, answer = behind(lambda: drain(main), lambda: boss.post(page, act), locked=third)
     assert (found.keys(), answer.status_code) == ({"sent"}, 302)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_address_that_is_back_and_a_person_who_sends_again_meet_and_neither_fails(
+    main, row, receiver, boss
+):
+    say(main, *(str(number) for number in range(6)))
+    pks = list(OutgoingMessage.objects.order_by("pk").values_list("pk", flat=True))
+    later = timezone.now() + timedelta(minutes=30)
+    OutgoingMessage.objects.exclude(pk=pks[-1]).update(due_at=later)  # one is tried first
+    since = timezone.now() - timedelta(hours=1)
+    Subscription.objects.update(failing_since=since, attempts=3)
+    act = {"action": "send_again", "_selected_action": pks}
+    page = reverse("admin:crm_sync_outgoingmessage_changelist")
+    done, answer = crossing(
+        lambda: drain(main),
+        lambda: boss.post(page, act),
+        at='UPDATE "crm_sync_outgoingmessage" SET "due_at"',
+    )
+    assert (done, answer.status_code) == ({"sent": 1}, 302)
+    drain(main)
+    assert {state for state, *_ in states()} == {"DELIVERED"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_subscription_that_is_disabled_while_it_sends_gets_no_further_message(
+    main, row, receiver
+):
+    say(main, *(str(number) for number in range(worker.AT_ONCE + 1)))
+    receiver.hangs = threading.Event()
+
+    def disable() -> None:
+        while not receiver.came:
+            time.sleep(0.01)
+        Subscription.objects.update(is_enabled=False)
+        connections.close_all()
+        receiver.hangs.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(disable)
+        drain(main)
+    assert len(receiver.came) == worker.AT_ONCE
