@@ -129,9 +129,13 @@ def begun(person: User, now: datetime) -> Any:
 
 @transaction.atomic
 def finish(person: User, device: Any) -> list[str]:
-    """Confirm a device, which replaces any other; return new recovery codes."""
+    """Confirm a device, which replaces any other; return new recovery codes.
+
+    Nothing changes, and there are no codes, if the person has begun with another device since.
+    """
+    if not AuthenticatorApp.objects.filter(pk=device.pk).update(confirmed=True):
+        return []
     AuthenticatorApp.objects.filter(user=person).exclude(pk=device.pk).delete()
-    AuthenticatorApp.objects.filter(pk=device.pk).update(confirmed=True)
     return new_recovery_codes(person)
 
 

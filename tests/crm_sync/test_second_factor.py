@@ -30,6 +30,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from crm_sync.models import AuthenticatorApp
 from crm_sync.security import login, second_factor
 from tests.problems import noted
+from tests.together import crossing
 
 pytestmark = pytest.mark.django_db
 LOGIN, LISTED = "/admin/login/", "/admin/crm_sync/authenticatorapp/"
@@ -421,3 +422,31 @@ def test_the_app_of_before_is_taken_over_and_given_back(ada, clock):
     assert not AuthenticatorApp.objects.exists()
     back = TOTPDevice.objects.get()
     assert (back.user, back.key, back.created_at) == (ada, key, device.created_at)
+
+
+@pytest.mark.rule("S17")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_confirmed_first", [True, False])
+def test_an_app_that_is_begun_anew_while_it_is_confirmed_is_set_up_or_its_page_says_so(
+    ada, browser, is_confirmed_first
+):
+    other = Client()
+    enter(other)
+    text = browser.post(MINE, {"step": "begin"}).content.decode()
+    (shown,) = re.findall(r"<pre[^>]*>([A-Z2-7 ]+)</pre>", text)
+    entered = code(shown.replace(" ", ""))
+
+    def confirm():
+        return browser.post(MINE, {"step": "confirm", "code": entered})
+
+    def begin_again():
+        return other.post(MINE, {"step": "begin"})
+
+    if is_confirmed_first:
+        _, answer = crossing(begin_again, confirm, at='DELETE FROM "crm_sync_authenticatorapp"')
+    else:
+        answer, _ = crossing(
+            confirm, begin_again, at='UPDATE "crm_sync_authenticatorapp" SET "confirmed"'
+        )
+    is_set_up = AuthenticatorApp.objects.filter(confirmed=True).exists()
+    assert is_set_up == bool(re.findall(r"<pre[^>]*>([a-z2-7\n]+)</pre>", answer.content.decode()))

@@ -82,17 +82,22 @@ def _confirm(request: HttpRequest, person: User) -> Context:
     """Accept the first code of an app. From then on each login needs a code."""
     device = second_factor.begun(person, timezone.now())
     if device is None:
-        text = gettext("Begin again: no app waits for its first code any more.")
-        messages.error(request, text)
-        return {}
+        return _begin_again(request)
     code = second_factor.without_blanks(request.POST.get("code", ""))
     if fault := second_factor.refusal(person, device, code):
         return {"asks_code": True, "fault": fault}  # the key was shown once
     codes = second_factor.finish(person, device)
+    if not codes:  # another tab has begun with another app
+        return _begin_again(request)
     django_otp.login(request, device)
     _note(request, person, sentence("Second factor: set up."))
     is_set_up = gettext("The second factor is set up, and your other sessions are over.")
     return {"codes": codes, "before": [is_set_up]}
+
+
+def _begin_again(request: HttpRequest) -> Context:
+    messages.error(request, gettext("Begin again: no app waits for its first code any more."))
+    return {}
 
 
 def _after_password(request: HttpRequest, person: User) -> Context:
