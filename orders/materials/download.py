@@ -127,11 +127,18 @@ def _slice(
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
     before_name = claim.row.name
-    with transaction.atomic():
-        claim.finish(**columns)
-        for name, value in columns.items():
-            setattr(claim.row, name, value)
-        stored(claim.row)
+    try:
+        with transaction.atomic():
+            claim.finish(**columns)
+            for name, value in columns.items():
+                setattr(claim.row, name, value)
+            claim.row.refresh_from_db(fields=["material"])  # it may have moved to another one
+            stored(claim.row)
+    except LeaseLost:
+        if not MaterialFile.objects.filter(pk=claim.row.pk).exists():
+            part.remove()
+            delete(columns["name"])  # only its row would lead to it
+        raise
     part.remove()  # a remote storage has copied the part
     if before_name and before_name != columns["name"]:
         delete(before_name)

@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ class FileServer:
 
     Attributes:
         cut: after so many bytes of a body the connection breaks, for each of the next answers.
+        before: what happens before it answers, in a thread of its own.
     """
 
     body: bytes = PNG + b"x" * 1000
@@ -26,6 +27,7 @@ class FileServer:
     status: str = ""
     has_length: bool = True
     cut: list[int] = field(default_factory=list)
+    before: Callable[[], None] | None = None
     server: Server | None = None
 
     @property
@@ -40,6 +42,8 @@ class FileServer:
 
     def talk(self, connection: socket.socket) -> None:
         status, rest, headers = self.status or "200 OK", self.body, []
+        if self.before:
+            self.before()
         request = self.server.requests[-1].decode("latin-1")
         wanted = re.search(r"Range: bytes=(\d+)-", request)
         of_this = f"If-Range: {self.tag}\r\n" in request

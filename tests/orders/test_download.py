@@ -9,6 +9,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from django.core.files.storage import storages
+from django.db import connections, transaction
 from django.db.models import Value
 from django.db.models.functions import Replace
 from django.utils import timezone
@@ -310,6 +311,42 @@ def test_the_file_of_a_second_copy_goes_with_its_row(
         assert there(folder) == [files.body]
     else:  # a transaction that is rolled back still needs it
         assert len(there(folder)) == 2
+
+
+@pytest.mark.rule("I27")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("has_heir_a_file", [True, False])
+def test_a_material_that_gets_an_heir_during_its_download_leaves_no_unknown_file(
+    ready, files, folder, has_heir_a_file
+):
+    target = make_target(ready.workspace, "FOLDER", "/nowhere", is_enabled=False)
+    heir = material(ready, files)
+    if has_heir_a_file:
+        assert want([heir], now=timezone.now()) == 1
+        assert drain(ready) == {"stored": 1}
+    columns = {"workspace": ready.workspace, "order": ready.order, "ready_at": NOW}
+    other = MaterialSet.objects.create(
+        assignment=ready.assignment, product="GROUND_PHOTO", fetched_at=NOW, **columns
+    )
+    copy = material(other, files, url=f"{files.url}/2.png")
+    assert want([copy], now=timezone.now()) == 1
+
+    def inherit() -> None:
+        with transaction.atomic():
+            move(other.materials.all(), [heir])
+            copy.delete()
+        connections.close_all()
+
+    files.before = inherit
+    drain(ready)
+    files.before = None
+    now_due()
+    drain(ready)
+    (row,) = MaterialFile.objects.all()
+    assert (row.material, row.problem, storage().exists(row.name)) == (heir, "", True)
+    assert there(folder) == [files.body]
+    assert TargetFile.objects.get().material == heir
+    assert target.files.count() == 1
 
 
 @pytest.mark.rule("I27")
