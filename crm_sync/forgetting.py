@@ -84,7 +84,7 @@ def _in_column(
             is_free = row.filter(_free(model, column.name)).exists()
             after, left = _blanked(names, before) if is_free else (before, texts)
             if write and after != before:
-                row.update(**{column.name: _cut(after, getattr(column, "max_length", None))})
+                row.update(**{column.name: _fitting(column, after, key)})
         if after != before:
             yield Mention(where, key, texts, is_left=False)
         if left:
@@ -116,8 +116,14 @@ def _may_hold(names: NameSearch) -> Q:
     return found
 
 
-def _cut(value: Any, limit: int | None) -> Any:
-    return value[:limit] if limit and isinstance(value, str) else value
+def _fitting(column: "Field[Any, Any]", value: Any, key: Any) -> Any:
+    """Return a value that the column can hold. A name that is unique ends with the row's key."""
+    limit = getattr(column, "max_length", None)
+    if not limit or not isinstance(value, str):
+        return value
+    unique = column.model._meta.total_unique_constraints
+    end = f" {key}" if any(column.name in one.fields for one in unique) else ""
+    return f"{value[: limit - len(end)]}{end}"
 
 
 def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Mention]:

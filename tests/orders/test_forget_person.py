@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.models import Hold, NamedView, ReceivedEvent, Workspace
+from crm_sync.models import ApiToken, Hold, NamedView, ReceivedEvent, Workspace
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
 from orders.calendar import reminders
@@ -188,6 +188,18 @@ def test_the_reason_and_the_author_of_a_hold_are_free_text(workspace, scheduled)
     hold.refresh_from_db()
     assert (code, result["left"]) == (0, {})
     assert "One" not in f"{hold.reason} {hold.program}"
+
+
+@pytest.mark.rule("S23")
+def test_a_name_that_has_to_be_unique_is_blanked_wherever_it_stands(workspace, scheduled):
+    colleague = User.objects.create(username="other", email="other@example.com", is_staff=True)
+    view = {"person": colleague, "screen": "orders.order"}
+    for number, name in enumerate((NAME, NAME.upper(), MAIL)):
+        ApiToken.objects.create(workspace=workspace, name=name, token_digest=f"{number}")
+        NamedView.objects.create(**view, name=name)
+    result, code = forget(MAIL)
+    assert (code, result["left"], where(*WORDS)) == (0, {}, set())
+    assert NamedView.objects.filter(name__startswith="[forgotten] ").count() == 3
 
 
 def test_who_is_edited_out_of_a_property_is_found_no_more(workspace, home):
