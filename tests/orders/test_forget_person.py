@@ -5,8 +5,9 @@ import shlex
 from io import StringIO
 
 import pytest
+from axes.models import AccessAttempt
 from django.apps import apps
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -200,6 +201,21 @@ def test_a_name_that_has_to_be_unique_is_blanked_wherever_it_stands(workspace, s
     result, code = forget(MAIL)
     assert (code, result["left"], where(*WORDS)) == (0, {}, set())
     assert NamedView.objects.filter(name__startswith="[forgotten] ").count() == 3
+
+
+@pytest.mark.rule("S23")
+def test_an_account_leaves_no_failed_login_and_no_user_name_in_its_history(workspace):
+    account = User.objects.create(username="asch", email="anna@a.example", is_staff=True)
+    LogEntry.objects.log_actions(account.pk, [account], ADDITION, "Invited.")
+    for name in ("asch", "somebody"):
+        Client().post("/admin/login/", {"username": name, "password": "wrong"})
+    shown, _ = forget("anna@a.example", "--dry-run")
+    assert where("asch") >= {"axes.AccessAttempt.username", "admin.LogEntry.object_repr"}
+    result, code = forget("anna@a.example")
+    assert (code, result["changed"]) == (0, shown["changed"])
+    assert result["changed"] == {"account": 1, "failed login": 1}
+    assert where("asch", "anna@a.example") == set()
+    assert AccessAttempt.objects.count() == 1
 
 
 def test_who_is_edited_out_of_a_property_is_found_no_more(workspace, home):
