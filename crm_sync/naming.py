@@ -15,9 +15,9 @@ _MAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[\d\s()+/.-]+")
 _DIGITS = 6  # the least number in a phone
 _LETTERS = 4  # the least number in a name
-# An escape of JSON counts as the letter.
-_UNIT = re.compile(r"\\u[0-9a-fA-F]{4}|.", re.DOTALL)
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+# An escape of JSON counts as the letter, and so does the @ of an e-mail in an address.
+_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}|%40")
+_UNIT = re.compile(rf"{_ESCAPED.pattern}|.", re.DOTALL)
 # A letter with a mark may be stored as one character or as two, and "ß" for "ss".
 _IN_EACH_FORM = re.compile(r".?[^\x00-\x7f]+|[^a-z0-9@._+-]|ss")
 _NAME_BEFORE = re.compile(r"(?:(\w+)[ \t\u00a0]+|\w[-\u2010\u2011])$")
@@ -68,14 +68,14 @@ class NameSearch:
     words: frozenset[str]
 
     def pieces(self) -> Iterator[str]:
-        """Yield for each word its longest part that every database finds in all spellings."""
+        """Yield the longest part of each word that every database finds, in all its spellings."""
         for word in self.words:
-            yield max(_IN_EACH_FORM.split(word), key=len)
+            piece = max(_IN_EACH_FORM.split(word), key=len)
+            yield from {piece, piece.replace("@", "%40")}
 
     def found(self, text: str) -> list[Found]:
         """Return the positions of the whole words in a text, in any case and composition."""
-        plain = _ESCAPED.sub(lambda one: chr(int(one[1], 16)), text) if "\\u" in text else text
-        whole = folded(plain)
+        whole = folded(_ESCAPED.sub(lambda one: _letter(one[0]), text))
         if not any(word in whole for word in self.words):
             return []
         flat, starts = _flattened(text)
@@ -134,6 +134,13 @@ class NameSearch:
         return "".join([*parts, text[at:]]), left
 
 
+def _letter(unit: str) -> str:
+    """Return the letter of a match of `_UNIT`."""
+    if len(unit) == 1:
+        return unit
+    return "@" if unit == "%40" else chr(int(unit[2:], 16))
+
+
 def _flattened(text: str) -> tuple[str, list[int]]:
     """Return a text for a comparison, and positions in `text` for its characters and its end.
 
@@ -141,7 +148,7 @@ def _flattened(text: str) -> tuple[str, list[int]]:
     """
     letters: list[list[Any]] = []
     for unit in _UNIT.finditer(text):
-        char = chr(int(unit[0][2:], 16)) if len(unit[0]) > 1 else unit[0]
+        char = _letter(unit[0])
         if letters and unicodedata.combining(char):
             letters[-1][1] += char
         else:

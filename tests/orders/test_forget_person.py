@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.models import ApiToken, Hold, NamedView, ReceivedEvent, Workspace
+from crm_sync.models import ApiToken, Hold, NamedView, PlatformCall, ReceivedEvent, Workspace
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
 from orders.calendar import reminders
@@ -216,6 +216,24 @@ def test_an_account_leaves_no_failed_login_and_no_user_name_in_its_history(works
     assert result["changed"] == {"account": 1, "failed login": 1}
     assert where("asch", "anna@a.example") == set()
     assert AccessAttempt.objects.count() == 1
+
+
+@pytest.mark.rule("S23")
+def test_an_e_mail_is_found_in_an_address_too(workspace, scheduled, home):
+    path = "/v1/real-estate-properties/by-reference/Photographer.One%40example.com"
+    done = {"at": now(), "method": "GET", "result": "OK", "milliseconds": 1}
+    call, longer = (
+        PlatformCall.objects.create(workspace=workspace, **done, address=one)
+        for one in (path, f"{path}.au")
+    )
+    link = f"https://example.com/tour?of={MAIL.replace('@', '%40')}"
+    edit(home, {"instructions": link}, origin=Change.Origin.FEED, now=now())
+    result, code = forget(MAIL)
+    call.refresh_from_db()
+    longer.refresh_from_db()
+    assert call.address == "/v1/real-estate-properties/by-reference/[forgotten]"
+    assert longer.address == f"{path}.au"
+    assert (code, result["left"]["property: desired"]) == (3, 1)
 
 
 def test_who_is_edited_out_of_a_property_is_found_no_more(workspace, home):
