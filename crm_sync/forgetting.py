@@ -7,6 +7,7 @@ not changed.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any, TypeAlias
 
 from django.apps import apps
@@ -127,12 +128,17 @@ def _fitting(column: "Field[Any, Any]", value: Any, key: Any) -> Any:
 
 
 def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Mention]:
-    """Search the bytes of received events. A pending event retains them, or it would be lost."""
+    """Search the bytes of received events. A pending event retains them, or it would be lost.
+
+    Replays are searched twice: one may copy the bytes of an event while this comes to it.
+    """
     rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
-    for row in rows.iterator(500):
+    found = set()
+    for row in chain(rows.iterator(500), rows.filter(replay_of__gt=0).iterator(500)):
         texts = names.shown(bytes(row.body).decode(errors="replace"))
-        if not texts:
+        if not texts or row.pk in found:
             continue
+        found.add(row.pk)
         is_settled = row.state in ReceivedEvent.SETTLED and row.due_at is None
         if write and is_settled:
             is_settled = event_retention.clear_now([row.pk], now=now) == 1

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from crm_sync import expiry
+from crm_sync import expiry, row_locks
 from crm_sync.expiry import Part
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
@@ -63,4 +63,4 @@ def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:
     mine = ReceivedEvent.objects.filter(
         pk__in=[row.pk for row in rows], state=state, cleared_at=None
     )
-    return mine.update(body=b"", headers={}, cleared_at=now)
+    return row_locks.update(mine, body=b"", headers={}, cleared_at=now)

@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crm_sync import hooks
+from crm_sync import hooks, row_locks
 from crm_sync.inbox import apply, store
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, parse
@@ -59,11 +59,14 @@ def replay(chosen: Sequence[ReceivedEvent], *, now: datetime) -> Replayed:
     chosen = in_order(chosen)
     stuck = [one.pk for one in chosen if one.state in store.STUCK]
     settled = [one for one in chosen if one.state not in (*store.STUCK, State.RECEIVED)]
-    kept = [one for one in settled if one.cleared_at is None]
-    copies = [_copy(one, now) for one in kept]
+    rows = ReceivedEvent.objects.filter(pk__in=[one.pk for one in settled])
     with transaction.atomic():
         store.apply_again(ReceivedEvent.objects.filter(pk__in=stuck), now=now)
-        ReceivedEvent.objects.bulk_create(copies)
+        # Bytes that are removed now (S23) are not copied, or their removal sees the copies.
+        row_locks.lock(rows)
+        uncleared = set(rows.filter(cleared_at=None).values_list("pk", flat=True))
+        kept = [one for one in settled if one.pk in uncleared]
+        copies = ReceivedEvent.objects.bulk_create(_copy(one, now) for one in kept)
     doorbell.ring_each(store.QUEUE, (copy.workspace_id for copy in copies))
     played = {pk: pk for pk in stuck}
     played |= {copy.pk: one.pk for copy, one in zip(copies, kept, strict=True)}

@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from crm_sync import hooks
+from crm_sync.inbox import replay
 from crm_sync.models import ApiToken, Hold, NamedView, PlatformCall, ReceivedEvent, Workspace
 from crm_sync.security import provider_login, second_factor
 from crm_sync.work import turn
@@ -572,3 +573,20 @@ def test_a_photographer_who_is_forgotten_while_a_read_books_them_stays_forgotten
     Assignment.objects.update(due_at=now())
     forgotten_in_a_turn(workspace, queue, MAIL, at='INSERT INTO "orders_statuschange"')
     assert where(*WORDS) == set()
+
+
+@pytest.mark.rule("S23")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("at", ['"crm_sync_receivedevent"', 'INSERT INTO "crm_sync_receivedevent"'])
+def test_an_event_that_is_replayed_while_its_person_is_forgotten_does_not_name_them_silently(
+    workspace, scheduled, at
+):
+    body = json.dumps({"event": "X", "note": f"{NAME} is ill"}).encode()
+    done = {"workspace": workspace, "state": "IGNORED", "canonical_digest": "d"}
+    event = ReceivedEvent.objects.create(**done, digest="a", body=body, method="POST")
+    _, (result, code) = crossing(
+        lambda: replay.replay([event], now=now()), lambda: forget(MAIL, NAME), at=at
+    )
+    named = [one for one in ReceivedEvent.objects.all() if NAME.encode() in bytes(one.body)]
+    assert len(named) == result["left"].get("received event: body", 0)
+    assert code == (3 if named else 0)
