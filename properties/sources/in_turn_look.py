@@ -72,9 +72,10 @@ class InTurnLook(SourceLook):
         """
         now = timezone.now()
         with transaction.atomic():
+            # The files before their source, as a person who skips one of them.
+            count = self.known.skip(before, now)
             if not self.claim.write({"skips_before": None}, skips_before=before):
                 raise LeaseLost
-            count = self.known.skip(before, now)
             text = counted_sentence(
                 "%(count)s file that was there is skipped",
                 "%(count)s files that were there are skipped",

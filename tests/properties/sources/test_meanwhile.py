@@ -11,12 +11,12 @@ from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from properties.imports import upload
-from properties.models import Fetch, Import, Sender, Source
+from properties.models import DeliveredFile, Fetch, Import, Sender, Source
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.sockets import answering, serving
 from tests.properties.sources.test_fetch import put
 from tests.properties.test_full_feed_guard import as_json
-from tests.together import crossing
+from tests.together import crossing, on_postgresql
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BEGIN = 'FROM "properties_sender"'  # the first statement of a fetch after the claim
@@ -96,3 +96,28 @@ def test_a_new_secret_goes_to_no_address_but_its_own(main, row, settings):
         assert b"Bearer second" not in b"".join(old.requests)
         assert b"Bearer first" not in b"".join(new.requests)
         assert b"Bearer second" in b"".join(new.requests)
+
+
+@on_postgresql
+def test_a_worker_that_skips_all_files_and_a_person_who_skips_one_meet_and_neither_fails(
+    main, row, data_dir
+):
+    folder = data_dir / "turn"
+    folder.mkdir()
+    feed(folder / "1.json", "A")
+    columns = {"delivery": "IN_TURN", "address": f"file://{folder}/", "skips_before": now()}
+    Source.objects.update(due_at=now(), **columns)
+    file = DeliveredFile.objects.create(source=row, name="1.json", state="STOPPED")
+
+    def skip() -> int:
+        page = reverse("admin:properties_source_changelist")
+        act = {"action": "skip_file", "_selected_action": row.pk, "file": file.pk}
+        return client_of(superuser=True).post(page, act).status_code
+
+    _, status = crossing(
+        lambda: take(main, "sources"), skip, at='UPDATE "properties_deliveredfile" SET "size"'
+    )
+    file.refresh_from_db()
+    assert (status, file.state) == (302, "SKIPPED")
+    take(main, "sources")
+    assert Source.objects.get().skips_before is None
