@@ -6,7 +6,7 @@ bad event does not lose or delay the others.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -165,9 +165,17 @@ def _apply(batch: EventBatch, event: Event, pk: int) -> tuple[str, Sentence]:
 
 
 def _end(parsed: Sequence[Parsed], ends: Mapping[int, Columns]) -> None:
-    changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in parsed]
+    changes = [_ending(one.claim, {"due_at": None, **ends[one.pk]}) for one in parsed]
     if fast_sql.update_many(ReceivedEvent, changes) != len(parsed):
         raise leases.LeaseLost
+
+
+def _ending(claim: Claim[ReceivedEvent], columns: Columns) -> fast_sql.RowUpdate:
+    """Return the end of a row. Only one that waits stays due if its clock has become known."""
+    ending = claim.ending(columns)
+    if columns["state"] == State.EARLY:
+        return ending
+    return replace(ending, columns={**ending.columns, "due_at": None}, unless_moved={})
 
 
 def _failed(one: Parsed, error: Exception, now: datetime) -> str:

@@ -22,6 +22,7 @@ from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.polls import apply, happen, now_utc, poll_now, states
+from tests.together import crossing
 from tests.wsgi import WsgiAdapter
 
 AGES = st.timedeltas(-timedelta(days=400), timedelta(days=400))
@@ -156,6 +157,23 @@ def test_events_of_a_platform_whose_clock_is_ahead_are_applied_once_it_is_known(
     assert apply(workspace) == {"APPLIED": 2}
     poll_now(workspace)  # the history holds nothing that we lack
     assert states() == ["APPLIED"] * 11
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_is_applied_while_its_clock_becomes_known_is_settled_at_once(box, workspace):
+    set_ahead(box, HOUR)
+    happen(box)
+    without("Date", box)
+    assert apply(workspace) == {"EARLY": 1}
+    transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
+    ReceivedEvent.objects.update(due_at=now_utc())  # its moment has come
+    counts, _ = crossing(
+        lambda: apply(workspace),
+        lambda: poll_now(workspace),
+        at='SELECT "crm_sync_workspace"."clock_ahead"',
+    )
+    assert (counts, states()) == ({"APPLIED": 1}, ["APPLIED"])
+    assert adds_up()
 
 
 def test_a_copy_from_the_history_does_not_come_beside_what_waits(box, workspace):
