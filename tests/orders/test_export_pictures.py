@@ -458,7 +458,7 @@ def test_who_may_not_see_orders_gets_no_file_and_is_not_offered_any(home):
     seeing = client_of("properties.view_property", "orders.view_order")
     assert "Export as OpenImmo XML with pictures" in seeing.get(LIST).content.decode()
     assert len(opened(export(seeing, ".xml", [home])).namelist()) == 2
-    assert noted() == ["Exported 1 properties as XML with pictures."]
+    assert noted() == ["Exported 1 property as XML with pictures."]
 
 
 @pytest.mark.rule("S12")

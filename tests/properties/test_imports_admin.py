@@ -134,7 +134,7 @@ def test_a_file_is_handed_in_looked_at_released_and_imported(main, admin_client)
         "This is what the import would do",
         "A1",
         "line 3",
-        "1 cells more than the header",
+        "1 cell more than the header",
     ):
         assert text in page
     assert "About the file" not in page  # nothing is said about it

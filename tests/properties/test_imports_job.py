@@ -71,7 +71,7 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
     ((position, reference, reasons),) = row.preview.pop("refused")
     assert texts([position, reference, *reasons]) == [
         *("line 4", "bad3"),
-        "has 1 cells more than the header",
+        "has 1 cell more than the header",
     ]
     assert row.preview == {
         "counts": {"new": 1, "changed": 1, "unchanged": 0, "refused": 1, "aside": 0}

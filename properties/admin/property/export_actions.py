@@ -20,7 +20,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyFiles
 from crm_sync.installed import command
 from crm_sync.models import Workspace
-from crm_sync.sentence import said, sentence
+from crm_sync.sentence import counted_sentence, said, sentence
 from crm_sync.translated import Text, number
 from properties.exports import draft_folder
 from properties.exports.export_file import written
@@ -106,7 +106,8 @@ def export(
         messages.error(request, text % {"reason": why})
         return None
     _report(request, report, is_whole=is_whole)
-    text = sentence(
+    text = counted_sentence(
+        "Exported %(count)s property as %(format)s.",
         "Exported %(count)s properties as %(format)s.",
         count=chosen.order_by().count(),
         format=suffix[1:].upper(),
@@ -127,7 +128,8 @@ def export_with_files(
     """
     if (slug := _slug(request, chosen)) is None:
         return None
-    text = sentence(
+    text = counted_sentence(
+        "Exported %(count)s property as %(format)s with pictures.",
         "Exported %(count)s properties as %(format)s with pictures.",
         count=chosen.order_by().count(),
         format=suffix[1:].upper(),

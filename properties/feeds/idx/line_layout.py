@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from crm_sync.text import quoted
 from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PRICE_UNITS
 from properties.feeds.idx.idx_columns import COLUMNS
@@ -58,7 +58,8 @@ class Layout:
                 width=WIDTH,
             )
         if count < WIDTH:
-            return sentence(
+            return counted_sentence(
+                "has %(count)s column instead of %(width)s: it lacks columns, or breaks off",
                 "has %(count)s columns instead of %(width)s: it lacks columns, or breaks off",
                 count=count,
                 width=WIDTH,

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
-from crm_sync.sentence import Sentence, sentence
+from crm_sync.sentence import Sentence, counted_sentence, sentence
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import (
@@ -225,7 +225,12 @@ def _header(rows: Any, lines: "_Lines", line: int) -> tuple[list[str], int]:
 
 
 def _too_few(count: int, wanted: int) -> Sentence:
-    return sentence("has %(count)s cells, the header has %(wanted)s", count=count, wanted=wanted)
+    return counted_sentence(
+        "has %(count)s cell, the header has %(wanted)s",
+        "has %(count)s cells, the header has %(wanted)s",
+        count=count,
+        wanted=wanted,
+    )
 
 
 class _Lines:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from crm_sync.sentence import Sentence, sentence, sentence_of
+from crm_sync.sentence import Sentence, counted_sentence, sentence, sentence_of
 from crm_sync.text import clean
 from properties import catalog
 from properties.catalog.numbers import FRANCS, MONEY, Unreadable
@@ -83,7 +83,11 @@ class Table:
                 taken.leftover["(cleaned)"] = "characters that no database can keep were removed"
         extra = [c for c in row[len(self._columns) :] if not cells.says_nothing(c)]
         if extra:
-            text = sentence("has %(count)s cells more than the header", count=len(extra))
+            text = counted_sentence(
+                "has %(count)s cell more than the header",
+                "has %(count)s cells more than the header",
+                count=len(extra),
+            )
             taken.reasons.append(text)
         return self._record(taken, position) if taken else None
 

@@ -94,7 +94,7 @@ def test_a_carriage_return_alone_breaks_no_line(feed):
 
 
 def test_what_follows_a_whole_record_and_is_none_is_refused_alone(feed):
-    reason = "has 1 columns instead of 183: it lacks columns, or breaks off"
+    reason = "has 1 column instead of 183: it lacks columns, or breaks off"
     assert references(feed(line(), "3 records", line(ref_object="R-2"))) == [
         "R-1",
         [reason],

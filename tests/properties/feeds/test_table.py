@@ -178,7 +178,7 @@ def test_one_bad_cell_refuses_its_row_with_every_reason(read_csv):
         (f"{REF},title,", f'{REF} "{REF}" is a duplicate: an earlier record has it'),
         ("..,a,", f'{REF}: The reference cannot be "..": that is a step in a path'),
         ("R-2,a", "has 2 cells, the header has 3"),
-        ("R-2,a,,more", "has 1 cells more than the header"),
+        ("R-2,a,,more", "has 1 cell more than the header"),
     ],
 )
 def test_a_row_that_is_none_is_refused(read_csv, row, reason):
