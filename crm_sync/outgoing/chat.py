@@ -21,6 +21,7 @@ from django.utils.translation import gettext
 from crm_sync.models import MessageFormat
 from crm_sync.sentence import sentence
 from crm_sync.text import line_for_people
+from crm_sync.translated import number
 
 NAMES = ("address", "reference", "status", "event", "workspace", "link")
 LINK = "link"
@@ -105,7 +106,7 @@ def body(format_: str, lines: Sequence[Line], count: int) -> str:
     """
     shown = list(lines[:LINES])
     if count > len(shown):
-        more = {"count": count - len(shown)}
+        more = {"count": number(count - len(shown))}
         shown.append([Piece(gettext("and %(count)s more") % more)])
     made = _slack(shown) if format_ == MessageFormat.SLACK else _teams(shown)
     return json.dumps(made, ensure_ascii=False, separators=(",", ":"))

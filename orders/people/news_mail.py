@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.links import absolute
 from crm_sync.mail import message
-from crm_sync.translated import Text
+from crm_sync.translated import Counted, Text, number
 from orders.models.news import News
 from orders.people.happenings import Happening
 
@@ -107,7 +107,7 @@ def lines_of(
                 lines.append("")
     more = sum(numbers.values()) - len(found)
     if more > 0:
-        listed = {"count": more, "address": absolute("admin:orders_order_changelist")}
+        listed = {"count": number(more), "address": absolute("admin:orders_order_changelist")}
         lines += [_("and %(count)s more: %(address)s") % listed, ""]
     return [*lines, _("You chose this mail: %(address)s") % {"address": absolute(MINE)}]
 
@@ -115,5 +115,5 @@ def lines_of(
 MINE = "admin:orders_personsettings_mine"
 
 
-def _words(kind: News, number: int) -> str:
-    return WORDS[kind] % {"count": number}
+def _words(kind: News, count: int) -> str:
+    return WORDS[kind] % {"count": Counted(count)}

@@ -95,6 +95,7 @@ def test_the_longest_message_is_one_that_both_take(values, format_):
     found = json.loads(body)
     shown = found["blocks"] if format_ == "SLACK" else found["attachments"][0]["content"]["body"]
     assert len(shown) == chat.LINES + 1
+    assert "and 9,990 more" in json.dumps(shown[-1])
 
 
 def test_a_harmless_value_stays_as_it_is():

@@ -2,6 +2,7 @@
 
 import smtplib
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
@@ -10,7 +11,7 @@ from django.core import mail
 from django.core.mail.backends import locmem
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from crm_sync import hooks
 from crm_sync.models import Workspace
@@ -20,6 +21,8 @@ from orders.models import ChangeRequest, Order, PersonSettings, Placement, Platf
 from orders.models import StatusChange as Change
 from orders.models.news import News, news_of
 from orders.people import mail_queue
+from orders.people.happenings import Happening
+from orders.people.news_mail import written
 from orders.people.preferences import choose
 from properties.models import Property
 from tests.crm_sync.admin_pages import make_workspace
@@ -164,6 +167,22 @@ def test_of_very_many_the_first_fifty_are_named_and_the_others_counted(main):
     assert body.count("\n- Order ") == 50
     assert "\nand 312 more: http" in body
     assert [subject for _, subject in sent()] == ["Orders: 362 were cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("language", "subject", "more"),
+    [
+        ("en", "Orders: 1,234 were delivered", "and 1,184 more: http"),
+        ("de-ch", "Aufträge: 1'234 wurden geliefert", "und 1'184 weitere: http"),
+        ("it", "Ordini: 1.234 sono stati consegnati", "e altri 1.184: http"),
+    ],
+)
+def test_a_mail_writes_large_numbers_as_its_language_does(language, subject, more):
+    found = [Happening(News.DELIVERED, now(), "orders.order", 1, "1", "", "")] * 50
+    numbers = {News.DELIVERED: 1234}
+    with translation.override(language):
+        made = written(found, numbers, to="a@example.com", since=now(), zone=ZoneInfo("UTC"))
+    assert (made.subject, more in made.body) == (subject, True)
 
 
 # --- to whom ---

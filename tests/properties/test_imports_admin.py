@@ -388,3 +388,11 @@ def test_a_feed_that_lacks_most_of_the_stock_says_so_before_it_is_imported(
     assert "Not in the feed any more: they stay as they are" in page
     imports_upload.release(Import.objects.filter(pk=row.pk), actor=admin_user, now=timezone.now())
     assert work(row) == State.FAILED
+
+
+def test_the_list_writes_large_numbers_as_all_pages_do(workspace):
+    counts = {"new": 1234, "refused": 1}
+    known = {"name": "stock.csv", "state": State.PREVIEWED, "due_at": timezone.now()}
+    Import.objects.create(workspace=workspace, **known, preview={"counts": counts})
+    page = person("view_import").get(LIST).content.decode()
+    assert "1,234 new, 1 refused" in page

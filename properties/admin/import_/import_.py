@@ -40,7 +40,7 @@ from crm_sync.hooks import Person
 from crm_sync.installed import command
 from crm_sync.security.access import own_workspaces
 from crm_sync.sentence import Sentence, sentence
-from crm_sync.translated import number
+from crm_sync.translated import Counted, number
 from properties.admin.import_.import_columns import answer_of
 from properties.admin.import_.import_page import badge_of, import_page, progress
 from properties.admin.import_.waiting_imports import MAY_ACT
@@ -146,7 +146,7 @@ class ImportAdmin(ReadOnlyAdmin):
         """Show the result, or the expected result."""
         summary = row.summary
         found = {name: count(summary, name) for name in OUTCOMES}
-        counts = [OUTCOMES[name] % {"count": n} for name, n in found.items() if n]
+        counts = [OUTCOMES[name] % {"count": Counted(n)} for name, n in found.items() if n]
         return ", ".join(counts) or EMPTY
 
     uploaded = column(

@@ -66,7 +66,7 @@ def schedule_of(row: Source) -> str:
         return gettext("Daily at %(time)s %(zone)s") % {"time": at, "zone": zone}
     minutes = row.every_minutes or 0
     text = ngettext("Every %(count)s minute", "Every %(count)s minutes", minutes)
-    return text % {"count": minutes}
+    return text % {"count": number(minutes)}
 
 
 @admin.register(Source)

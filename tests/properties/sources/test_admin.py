@@ -75,6 +75,8 @@ def test_a_source_is_added_due_at_once_and_its_secret_is_stored_encrypted(main, 
     assert (row.every_minutes, row.daily_at, row.due_at is not None) == (30, None, True)
     for address in (page_of(row), LIST):
         assert WORD not in text_of(client, address)
+    Source.objects.update(every_minutes=1440)
+    assert "Every 1,440 minutes" in text_of(client, LIST)
 
 
 @pytest.mark.parametrize(
