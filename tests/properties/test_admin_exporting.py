@@ -5,9 +5,11 @@ import errno
 import io
 import json
 import tempfile
+from datetime import UTC, datetime
 from secrets import token_hex
 
 import pytest
+import time_machine
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.messages.storage.fallback import FallbackStorage
@@ -16,6 +18,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from orders.models import PersonSettings
 from properties.admin.property import export_actions
 from properties.domain.editing import create
 from properties.feeds import open_feed
@@ -65,6 +68,14 @@ def test_the_selection_is_what_the_command_writes_for_it(admin_client, stock, tm
     call_command("export_properties", "main", written, "--reference", "A1", "--reference", "A2")
     assert list(open_feed(sent)) == list(open_feed(written))
     assert [record.reference for record in open_feed(sent)] == ["A1", "A2"]
+
+
+@time_machine.travel(datetime(2026, 7, 1, 22, 30, tzinfo=UTC), tick=False)
+def test_the_day_in_the_name_of_the_file_is_that_of_the_person(client, stock):
+    client.force_login(User.objects.create(username="one", is_staff=True, is_superuser=True))
+    PersonSettings.objects.create(person=User.objects.get(), time_zone="Europe/Zurich")
+    response = export(client, "csv", stock)
+    assert response["Content-Disposition"].endswith('"properties-main-2026-07-02.csv"')
 
 
 @pytest.mark.rule("S18")

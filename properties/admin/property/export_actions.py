@@ -166,7 +166,7 @@ def _slug(request: HttpRequest, chosen: QuerySet[Property]) -> str | None:
 def _answer(pieces: Iterator[bytes], slug: str, suffix: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(pieces, content_type=TYPES[suffix])
     stem = gettext("properties-%(workspace)s-%(day)s")  # of the name of a file
-    name = stem % {"workspace": slug, "day": f"{timezone.now():%Y-%m-%d}"} + suffix
+    name = stem % {"workspace": slug, "day": timezone.localdate().isoformat()} + suffix
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return response
 
