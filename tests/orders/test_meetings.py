@@ -15,7 +15,7 @@ from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.domain.editing import create
 from properties.models import Property
 from properties.pull.linking import Linking, LinkOutcome, link
-from tests.api import program
+from tests.api import error, program
 from tests.orders.admin_rows import NOW
 from tests.orders.conftest import handled, order_moved
 from tests.together import behind, crossing, on_postgresql
@@ -117,6 +117,18 @@ def test_a_program_that_orders_while_the_property_is_linked_orders_for_the_row_t
     )
     assert (answer.status_code, done) == (202, LinkOutcome.LINKED)
     assert Placement.objects.get().real_estate_property == pair[1]
+
+
+@on_postgresql
+def test_a_program_that_orders_while_an_undo_removes_the_property_orders_nothing(workspace):
+    create(workspace, "A-1", {"title": "Ours"}, origin="FEED", now=now())
+    erp, wish = program(workspace), {"user": "AGENT-1", "products": ["GROUND_PHOTO"]}
+    answer, _ = crossing(
+        lambda: erp.call("POST", "/properties/A-1/placements", wish, Idempotency_Key="1"),
+        Property.objects.all().delete,
+        at='INSERT INTO "orders_placement"',
+    )
+    assert (error(answer)[:2], Placement.objects.count()) == ((422, "no_such_choice"), 0)
 
 
 @on_postgresql
