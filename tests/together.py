@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import pytest
@@ -47,9 +47,12 @@ def crossing(
         what each of them did; an error of one of them is raised.
     """
     stopped, go_on = threading.Event(), threading.Event()
+    holds = threading.Event()  # the first one is in a transaction
 
     def stop(execute: Any, sql: str, *rest: Any) -> Any:
         if at in sql and not stopped.is_set():
+            if connection.in_atomic_block:
+                holds.set()
             stopped.set()
             go_on.wait(2 * PATIENCE)
         return execute(sql, *rest)
@@ -63,7 +66,10 @@ def crossing(
         if not stopped.wait(PATIENCE):
             raise AssertionError(f"it came to no statement with {at}: {one.result()}")
         other = pool.submit(_alone, second)
-        _wait_until_blocked(other)
+        if connection.vendor == "sqlite" and not holds.is_set():  # so nothing blocks the second
+            wait([other], PATIENCE)
+        else:
+            _wait_until_blocked(other)
         go_on.set()
         return one.result(), other.result()
 
