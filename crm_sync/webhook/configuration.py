@@ -17,7 +17,7 @@ from crm_sync.platform.addresses import leads_here
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
 from crm_sync.secrets import several
-from crm_sync.sentence import sentence
+from crm_sync.sentence import counted_sentence, sentence
 from crm_sync.webhook import authentication, schedule
 from crm_sync.work import leases
 
@@ -167,10 +167,12 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
 
 
 def _too_soon(left: float) -> TransientError:
-    text = sentence(
+    text = counted_sentence(
         "another call that sets the webhook may still arrive at the platform: try again in"
-        " %(seconds)s seconds",
-        seconds=math.ceil(left),
+        " %(count)s second",
+        "another call that sets the webhook may still arrive at the platform: try again in"
+        " %(count)s seconds",
+        count=math.ceil(left),
     )
     return TransientError(text, unclear=False)
 

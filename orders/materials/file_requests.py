@@ -67,8 +67,8 @@ def roles(material: Material) -> list[Role]:
 def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
     """Have the lists of these files read again, so that `want` requests the missing files.
 
-    These are not requested yet, because the new list replaces expired addresses (A54). Of a stored file,
-    a worker checks whether the storage still has it.
+    These are not requested yet, because the new list replaces expired addresses (A54). Of a stored
+    file, a worker checks whether the storage still has it.
 
     Returns:
         the number of lists.

@@ -297,7 +297,7 @@ def _recent(row: Property, now: datetime) -> list[Any]:
 def lag_until(
     row: Property, document: Document | None, *, inflight: Values, now: datetime
 ) -> datetime | None:
-    """Return until when a read is not believed, because it may be of a copy that lags behind (A55, I4).
+    """Return until when a read is not believed, because it may be of a copy that lags (A55, I4).
 
     It shows a value that a call of ours has just replaced. After this time that value counts as
     an edit of the platform.

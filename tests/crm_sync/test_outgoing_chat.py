@@ -74,7 +74,7 @@ def test_thousands_of_changes_are_one_message_of_ten_lines(main, receiver, forma
     (message,) = lines(receiver)
     assert len(message) == 11
     assert message[0].startswith("MH-0: In sync · ")
-    assert message[-1] == f"and {count - 10} more"
+    assert message[-1] == f"and {count - 10:,} more"
     assert delivered() == (count, 0)
 
 
