@@ -33,6 +33,7 @@ from queue import SimpleQueue
 from lab.mutants.places import find
 from lab.mutants.table import CLAIMED, MUTANTS, POSTGRESQL, SQLITE, Mutant
 from lab.world.cores import pin
+from tests.databases import migrated_image
 from tests.postgresql import URL, is_there
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +91,10 @@ def _trees() -> Iterator["SimpleQueue[Path]"]:
         for n in range(AT_ONCE):
             tree = Path(folder) / f"tree-{n}"
             shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
+            if (image := migrated_image()).exists():  # a bug in a model has another one
+                copy = tree / image.relative_to(ROOT)
+                copy.parent.mkdir(parents=True)
+                shutil.copy(image, copy)
             # Valid for the very text: a planted file is compiled anew, and no other.
             compileall.compile_dir(
                 tree, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
