@@ -39,12 +39,14 @@ class Manner:
     Attributes:
         seconds: of each answer, by its call; infinite for a call that is never answered.
         is_down: whether each call is answered with 503.
+        fails: whether a call is answered with 500, and has no effect.
         takes_twins: whether it creates a property that it has (A45), as in half of the seeds.
         spoils: whether a call has its effect and is then answered with 503.
     """
 
     seconds: Callable[[Call], float] | None = None
     is_down: bool = False
+    fails: Callable[[Call], bool] = lambda _: False
     takes_twins: bool = False
     spoils: Callable[[Call], bool] = lambda _: False
 
@@ -135,12 +137,14 @@ class Platform:
             self.judge.served(call, before, int(answer[0][:3]), lag)
             return ("503 No", [], b"") if self.manner.spoils(call) else answer
 
+        fails = self.manner.fails(call)
+        no: Answer = ("500 No", [], b"")
         return Delivery(
             what=f"{method} {environ['PATH_INFO']} of {thread.name}",
             seconds=self.manner.seconds(call) if self.manner.seconds else seconds,
             serve=serve,
-            refuse=lambda decision: self._refusal(decision, call),
-            is_refused=self.manner.is_down,
+            refuse=lambda decision: no if fails else self._refusal(decision, call),
+            is_refused=self.manner.is_down or fails,
             # A world has few creations and orders, and what becomes of them matters most (I8, I9).
             often=3 if method == "POST" else 1,
             late=6 if method == "POST" else 1.5,

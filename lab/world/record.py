@@ -56,6 +56,23 @@ class Record:
             self._connection = sqlite3.connect(uri, uri=True, timeout=5)
         return self._connection.execute(query, values).fetchall()
 
+    def is_locked(self) -> bool:
+        """Return whether a transaction has the lock of the database."""
+        try:
+            self.write("update crm_sync_workspace set slug = slug")
+        except sqlite3.OperationalError:
+            return True
+        return False
+
+    def write(self, change: str, values: tuple[Any, ...] = ()) -> None:
+        """Write what a wrong clock, a backup or a person with the database's shell may write.
+
+        Raises:
+            sqlite3.OperationalError: the database is locked.
+        """
+        with closing(sqlite3.connect(self.database, timeout=0)) as connection, connection:
+            connection.execute(change, values)
+
     def messages(self, what: str, format_: str, more: str = "") -> list[tuple[Any, ...]]:
         """Read columns of the messages of the subscriptions with a format."""
         return self.ask(

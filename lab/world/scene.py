@@ -272,9 +272,7 @@ class Scene:
         world.broker_away_until = 0.0
         for slot in SLOTS:
             world.start(slot)
-        for proc in world.procs.values():
-            proc.frozen_until = min(proc.frozen_until, world.now)
-        world.frozen_until = min(world.frozen_until, world.now)
+        world.wake()
 
     def _move_early_orders(self) -> None:
         """Let some of them end, so that there is news."""

@@ -121,6 +121,7 @@ class Scheduler:
         self.serve: Callable[[Thread, Any, float], None] = lambda *_: None
         self.after_commit: Callable[[], None] = lambda: None
         self.doubled: list[str] = []  # messages that were sent while the same one waited
+        self.failed: list[str] = []  # tasks that ended with an error, but for a locked database
         self._start = start
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer = 0
@@ -226,6 +227,18 @@ class Scheduler:
         self.at(end, lambda: None)
         self.run(end)
 
+    def suspend(self, proc: Proc, seconds: float) -> None:
+        """Let a process stand still for so many seconds, or until it is woken."""
+        proc.frozen_until = self.now + seconds
+        self.frozen_until = max(self.frozen_until, proc.frozen_until)
+        self.at(proc.frozen_until, lambda: None)
+
+    def wake(self) -> None:
+        """Let all that stands still go on."""
+        for proc in self.procs.values():
+            proc.frozen_until = min(proc.frozen_until, self.now)
+        self.frozen_until = min(self.frozen_until, self.now)
+
     def kill(self, slot: str) -> None:
         """Kill -9 a process."""
         proc = self.procs.pop(slot)
@@ -313,9 +326,7 @@ class Scheduler:
         elif self.happens(f"{name} freeze", weight * self.temper.freeze):
             seconds = 0.5 * 240 ** self.share(f"{name} seconds")
             self.tell(f"{proc.name} stands still for {seconds:.1f} s at a {kind}")
-            proc.frozen_until = self.now + seconds
-            self.frozen_until = max(self.frozen_until, proc.frozen_until)
-            self.at(proc.frozen_until, lambda: None)
+            self.suspend(proc, seconds)
 
     # --- the points ---
     def _at_statement(self, thread: Thread, detail: Any, until: float | None) -> None:
@@ -419,7 +430,10 @@ class Scheduler:
     def _noted(self, thread: Thread, name: str) -> Callable[[Any], None]:
         def done(result: Any) -> None:
             if result and result[0] == "failed":
-                self.tell(f"{thread.name}: {name} failed: {result[1].strip().splitlines()[-1]}")
+                said = f"{name} failed: {result[1].strip().splitlines()[-1]}"
+                self.tell(f"{thread.name}: {said}")
+                if "database is locked" not in said:
+                    self.failed.append(said)
 
         return done
 

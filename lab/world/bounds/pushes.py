@@ -89,7 +89,7 @@ def silent_beat(on: Clock) -> None:
     on.world.start("beat")
 
 
-def _may_make(on: Clock, calls: int, seconds: float) -> bool:
+def may_make(on: Clock, calls: int, seconds: float) -> bool:
     """Let a workspace make so many calls at a time, each of so many seconds."""
     is_set = is_done(on.wires.job("allow", calls))
     on.platform.manner = Manner(seconds=lambda _: seconds)
@@ -99,7 +99,7 @@ def _may_make(on: Clock, calls: int, seconds: float) -> bool:
 
 def _one_call_for_pushes(on: Clock) -> None:
     """Six pushes are more work than one turn does: it rings for the next one."""
-    if not _may_make(on, 3, 0.5):  # two of three are for other queues
+    if not may_make(on, 3, 0.5):  # two of three are for other queues
         return
     on.within(10.0, "edits are there one by one without ticks", on.edit_all())
     on.wires.job("allow", LIMIT)
@@ -140,7 +140,7 @@ def hanging_neighbour(on: Clock) -> None:
 
 def fewer_calls(on: Clock) -> None:
     """A limit that was lowered holds for all calls that leave from then on (A8)."""
-    if not _may_make(on, 3, 0.5):
+    if not may_make(on, 3, 0.5):
         return
     on.judge.calls.limit = 3
     on.within(15.0, "edits are there with three calls", on.edit_all())
@@ -150,7 +150,7 @@ def fewer_calls(on: Clock) -> None:
 
 def slow_calls(on: Clock) -> None:
     """Slots and rows stay taken for as long as a call takes (A8, I6); some slots stay free."""
-    if not _may_make(on, 5, 0.8 * settings.CALL_DEADLINE):
+    if not may_make(on, 5, 0.8 * settings.CALL_DEADLINE):
         return
     on.judge.calls.push_limit = 3  # of five, since two are for other queues
     on.within(300.0, "edits are there after slow calls", on.edit_all())
@@ -161,7 +161,7 @@ def slow_calls(on: Clock) -> None:
 
 def slot_of_the_dead(on: Clock) -> None:
     """The slot of a killed worker is free for others soon, its row only after the lease."""
-    if not _may_make(on, 3, 5.0):
+    if not may_make(on, 3, 5.0):
         return
     on.people.change("bound of the dead", REFERENCES[0], BOTH)
     on.world.run(on.world.now + 2)

@@ -2,7 +2,18 @@
 
 from collections.abc import Callable, Collection
 
-from lab.world.bounds import alarms, feeds, links, mail, messages, orders, pages, pushes, rules
+from lab.world.bounds import (
+    alarms,
+    feeds,
+    links,
+    mail,
+    messages,
+    orders,
+    pages,
+    pushes,
+    rules,
+    turns,
+)
 from lab.world.bounds.clock import LOOK_AT_ALL, Clock
 from lab.world.platform import Manner
 from lab.world.scheduler import CALM
@@ -48,6 +59,14 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     orders.spoiled_order,
     orders.orders_of_two,
     orders.rotations,
+    turns.suspended_workers,
+    turns.a_pause,
+    turns.line_for_a_slot,
+    turns.backlog,
+    turns.damaged_row,
+    turns.lost_marks,
+    turns.rings_at_once,
+    turns.silent_platform,
 )
 NAMES = tuple(one.__name__ for one in BOUNDS)
 
@@ -59,9 +78,12 @@ def ask(on: Clock, alone: Collection[str] = ()) -> None:
         if is_tried and not on.judge.record.wrong:
             on.world.tell(f"bound: {name}")
             on.world.doubled.clear()
+            on.world.failed.clear()
             one(on)
             for message in on.world.doubled:
                 on.wrong(f"{message} was sent while the same one waited")
+            for failure in on.world.failed:
+                on.wrong(failure)
             on.platform.manner = Manner()
             on.world.temper = CALM
             what = f"all is settled after {name}"
