@@ -43,6 +43,7 @@ ASSUMPTIONS = {
     "A47": "PATCH, DELETE and triggers without a webhook are 404.",
     "A52": "A timestamp without an offset is UTC.",
     "A53": "The control paths of the sandbox.",
+    "A56": "The header Date of an answer is the platform's clock.",
     "§2.1": "The names in the webhook configuration.",
     "§2.2": "The names in a record of the trigger history.",
     "§2.3": "The events in the trigger history are of the seven kinds.",

@@ -53,6 +53,7 @@ ASSUMPTIONS = {
     "A48": "Documents have statuses and moves of their own.",
     "A49": "A reschedule without an assignment moves all that can be moved.",
     "A51": "The address of a material may be relative.",
+    "A54": "The address of a material may expire.",
 }
 
 

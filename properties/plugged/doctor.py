@@ -36,6 +36,7 @@ ASSUMPTIONS = {
     "A45": "POST with a reference that exists is 409.",
     "A46": "title, propertyType and address can be written.",
     "A50": "An enum that reads as UNKNOWN is a value like any other.",
+    "A55": "A read shows for ten seconds at most what our call has replaced.",
     "§2.4": "The names in an entry of the list of properties.",
 }
 

@@ -110,19 +110,22 @@ def test_what_has_failed_for_an_hour_waits_for_a_person(main, boss):
     assert "Stopped" in boss.get(page_of(row)).content.decode()
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("status", ["500 Oops", "410 Gone"])
 def test_a_failure_of_a_call_under_way_does_not_blame_what_a_person_has_disabled(
     main, boss, settings, status
 ):
     settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
-    with receiving() as receiver:
-        receiver.status = status
+
+    def talk(connection: socket.socket) -> None:
+        act(boss, row, "disable")
+        connections.close_all()
+        connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    with serving(talk) as receiver:
         row = subscribe(main, receiver.url)
         act(boss, row, "send_test")
-        (claim,) = hooks.queue("outgoing").claim(main.pk, 1)
-        act(boss, row, "disable")
-        worker.work([claim], None)
-        assert len(receiver.ids) == 1
+        worker.work(hooks.queue("outgoing").claim(main.pk, 1), None)
     row.refresh_from_db()
     assert (row.is_enabled, row.problem, row.failing_since, row.attempts) == (False, "", None, 0)
     assert (row.lease_token, OutgoingMessage.objects.get().state) == (None, "PENDING")

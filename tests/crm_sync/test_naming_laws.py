@@ -51,12 +51,12 @@ def test_each_name_that_is_in_a_text_is_blanked_or_told(text, name):
 
 def test_each_part_that_the_database_is_asked_for_is_in_each_form():
     for name in NAMES:
-        (piece,) = looked_for(name).pieces()
+        pieces = set(looked_for(name).pieces())
         for composed in COMPOSED:
             for form in FORMS:
                 written = unicodedata.normalize(composed, form(name))
                 for text in (written, json.dumps(written)):
-                    assert piece in text.lower()
+                    assert any(piece in text.lower() for piece in pieces)
 
 
 def test_only_what_tells_who_is_meant_is_looked_for():
