@@ -142,8 +142,7 @@ def _loses_its_slot(on: Clock) -> None:
 
 def _suspend(on: Clock, proc: Proc) -> None:
     """Let a process stand still, but not with the lock of the database."""
-    while on.judge.record.is_locked():
-        on.world.run(on.world.now + 0.001)
+    _run_until_unlocked(on)
     on.world.tell(f"{proc.name} stands still")
     on.world.suspend(proc, LONG)
 
@@ -300,9 +299,14 @@ def lost_marks(on: Clock) -> None:
 
 
 def _write(on: Clock, change: str, *values: str) -> None:
+    _run_until_unlocked(on)
+    on.judge.record.write(change, values)
+
+
+def _run_until_unlocked(on: Clock) -> None:
+    """Let the world go on until no transaction has the lock of the database."""
     while on.judge.record.is_locked():
         on.world.run(on.world.now + 0.001)
-    on.judge.record.write(change, values)
 
 
 def rings_at_once(on: Clock) -> None:
@@ -310,8 +314,7 @@ def rings_at_once(on: Clock) -> None:
     workers = [one for one in on.world.procs.values() if one.kind == "worker"]
     for number in range(12):
         on.world.temper = replace(CALM, switch=0.5)
-        while on.judge.record.is_locked():
-            on.world.run(on.world.now + 0.001)
+        _run_until_unlocked(on)
         for one in workers:
             on.world.suspend(one, 0.4)
         for name in REFERENCES[:2]:
