@@ -139,37 +139,33 @@ SCRIPTS = (
     "(click to clear)",
 )
 HEADER = "# The texts of the pages. `make messages` brings it up to date."
-Found = tuple[str | tuple[str, ...], str, str | None]  # message, file, context
+Found = tuple[str | tuple[str, ...], str | None]  # message, context
 
 
 def found() -> Iterator[Found]:
-    """Yield each text of the pages, with the file that shows it."""
+    """Yield each text of the pages, with its context."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*")):
             if path.suffix not in {".py", ".html", ".txt"} or "migrations" in path.parts:
                 continue
-            text, name = path.read_text(), path.relative_to(ROOT).as_posix()
+            text = path.read_text()
             if path.suffix != ".py":
                 # It gives the calls in lines of their own, between what only looks like names.
-                lines = templatize(text, origin=name).splitlines()
+                lines = templatize(text, origin=path.name).splitlines()
                 text = "\n".join(line.strip() for line in lines)
             for _, message, _, context in extract(
                 "python", io.BytesIO(text.encode()), keywords=KEYWORDS
             ):
-                yield message, name, context
-    for name in THEME:
-        yield name, "config/templates/unfold", None
-    for text_of_others in (*LIBRARIES, *SCRIPTS):
-        yield text_of_others, "config/settings.py", None
-    for text_of_beat in SCHEDULES:
-        yield text_of_beat, "crm_sync/admin/schedules.py", None
+                yield message, context
+    for text_of_others in (*THEME, *LIBRARIES, *SCRIPTS, *SCHEDULES):
+        yield text_of_others, None
     for context, names in (
         (FIELD, {english(field.name) for field in FIELDS.values()}),
         (VALUE, {english_value(value) for field in FIELDS.values() for value in field.enum}),
         (GROUP, {english_group(group) for group in (*GROUPS, TEXTS, OTHERS)}),
     ):
         for name in sorted(names):
-            yield name, "properties/catalog/fields.py", context
+            yield name, context
 
 
 def unseen(root: Path = ROOT) -> list[str]:
@@ -195,8 +191,8 @@ def unseen(root: Path = ROOT) -> list[str]:
 def template() -> Catalog:
     """Return a catalogue of all texts without translations."""
     made = Catalog(charset="utf-8")
-    for message, name, context in found():
-        made.add(message, locations=[(name, 0)], context=context)
+    for message, context in found():
+        made.add(message, context=context)
     return made
 
 
@@ -222,7 +218,7 @@ def written(catalogue: Catalog) -> dict[str, bytes]:
     """Return what the files of a language hold, by what follows "django" in their names."""
     catalogue.creation_date = catalogue.revision_date = SAME  # else each run would differ
     po = io.BytesIO()
-    write_po(po, catalogue, width=100, include_lineno=False, sort_output=True)
+    write_po(po, catalogue, width=100, no_location=True, sort_output=True)
     of_scripts = Catalog(catalogue.locale, charset="utf-8")
     of_scripts.creation_date = of_scripts.revision_date = SAME
     for text in SCRIPTS:
