@@ -8,8 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from django.utils.formats import date_format, get_format, number_format
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise

@@ -2,16 +2,23 @@
 
 from typing import Any
 
-from cron_descriptor import FormatException, MissingFieldException, Options, WrongArgumentException
-from cron_descriptor import get_description as described
+from cron_descriptor import (
+    FormatException,
+    MissingFieldException,
+    Options,
+    WrongArgumentException,
+    get_description as described,
+)
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import get_language
-from django.utils.translation import gettext_lazy as _
-from django_celery_beat.admin import CrontabScheduleAdmin as BeatCrontabScheduleAdmin
-from django_celery_beat.admin import PeriodicTaskAdmin as BeatPeriodicTaskAdmin
-from django_celery_beat.admin import PeriodicTaskForm, TaskSelectWidget
+from django.utils.translation import get_language, gettext_lazy as _
+from django_celery_beat.admin import (
+    CrontabScheduleAdmin as BeatCrontabScheduleAdmin,
+    PeriodicTaskAdmin as BeatPeriodicTaskAdmin,
+    PeriodicTaskForm,
+    TaskSelectWidget,
+)
 from django_celery_beat.models import (
     ClockedSchedule,
     CrontabSchedule,

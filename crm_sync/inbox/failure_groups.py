@@ -6,8 +6,7 @@ them are made here, when they are shown. No text is parsed.
 
 from traceback import walk_tb
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.platform.events import Fault
 from crm_sync.translated import Text, said_of

@@ -2,8 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.translated import day_in_words, second_in_words
 

@@ -5,8 +5,7 @@ from datetime import datetime
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import SentenceField

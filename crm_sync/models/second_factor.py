@@ -7,8 +7,10 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django_otp.models import Device, DeviceManager, ThrottlingMixin, TimestampMixin
-from django_otp.plugins.otp_totp.models import TOTPDevice
-from django_otp.plugins.otp_totp.models import default_key as new_key  # a migration's name for it
+from django_otp.plugins.otp_totp.models import (
+    TOTPDevice,
+    default_key as new_key,  # a migration's name for it
+)
 
 from crm_sync.secrets import EncryptedTextField, SecretUnreadable
 

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop, pgettext_lazy
+from django.utils.translation import gettext_lazy as _, gettext_noop, pgettext_lazy
 
 from crm_sync.installed import command
 from crm_sync.models import call_log

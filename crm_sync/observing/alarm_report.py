@@ -14,8 +14,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.utils import timezone, translation
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync import hooks, mail, permits
 from crm_sync.hooks import AlarmReader, MessageFacts, MessageKind

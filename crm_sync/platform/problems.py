@@ -7,8 +7,7 @@ command line and in docs/troubles.md.
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
+from django.utils.translation import gettext_lazy as _, override
 
 from crm_sync.platform.errors import ErrorKind, Problem, SyncError, problem_of
 from crm_sync.sentence import Sentence

@@ -24,8 +24,7 @@ from requests.adapters import BaseAdapter
 from requests.exceptions import InvalidSchema
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError as Urllib3Error
-from urllib3.exceptions import NewConnectionError, SSLError
+from urllib3.exceptions import HTTPError as Urllib3Error, NewConnectionError, SSLError
 from urllib3.util import parse_url
 
 from crm_sync import permits, tracing

@@ -10,8 +10,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from crm_sync.inbox.masking import masked_text
 from crm_sync.inbox.test_mark import TEST_HEADER, sign

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from lab.scale.judge import orders
-from lab.scale.judge import properties as differing_properties
+from lab.scale.judge import orders, properties as differing_properties
 from lab.soak.judge import not_understood, standing
 from lab.world import runtime
 from lab.world.call_judge import Call, CallJudge

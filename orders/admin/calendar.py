@@ -12,8 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_time, page_at

@@ -8,8 +8,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, local_time, moment
 from crm_sync.translated import Text, day_in_words

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, badge, link, page_at, shortened, two_lines
 from crm_sync.translated import Text

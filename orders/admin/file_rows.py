@@ -5,8 +5,7 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY, link, moment, page_at, shortened, unbroken
 from crm_sync.admin.ui.columns import column

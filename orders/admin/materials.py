@@ -11,16 +11,14 @@ from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext, pgettext
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks import PropertyFilter, PropertyPictures, PropertyTab, Section
 from crm_sync.sentence import said
 from crm_sync.text import whole
-from crm_sync.translated import Text, said_of
-from crm_sync.translated import number as grouped
+from crm_sync.translated import Text, number as grouped, said_of
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
 from orders.materials import deliveries, gallery

@@ -10,8 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter

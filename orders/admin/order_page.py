@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
 from crm_sync.translated import Text

@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from crm_sync.admin.overview.unmailed import no_mail
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened

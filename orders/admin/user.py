@@ -12,8 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext_lazy
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column

@@ -8,8 +8,15 @@ from rest_framework import serializers
 
 from crm_sync.api.body import MomentField, Strict
 from crm_sync.platform.problems import explain
-from orders.models import Assignment, Material, MaterialFile, MaterialSet, Order, Placement
-from orders.models import PlacementState as State
+from orders.models import (
+    Assignment,
+    Material,
+    MaterialFile,
+    MaterialSet,
+    Order,
+    Placement,
+    PlacementState as State,
+)
 from orders.models.placement import OPEN_STATES
 from orders.placing.duplicates import already_ordered
 from orders.placing.session_offer import total

@@ -17,8 +17,7 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.db.models import QuerySet, Subquery
 from django.utils import timezone, translation
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync import permits
 from crm_sync.admin.ui.cells import local_time

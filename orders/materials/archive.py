@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.sentence import Sentence, said, sentence
 from crm_sync.translated import said_of

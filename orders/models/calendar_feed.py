@@ -2,8 +2,7 @@
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 
 class CalendarFeed(models.Model):

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from django.db.models import TextChoices
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from orders.models.statuses import AssignmentStatus, OrderStatus
 

@@ -5,8 +5,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.models.alarm import AlarmKind
 from crm_sync.models.due import DueModel, no_half_lease

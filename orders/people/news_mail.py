@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.links import absolute

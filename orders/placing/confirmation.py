@@ -12,8 +12,7 @@ from django.utils.translation import gettext_noop
 from crm_sync import row_locks
 from crm_sync.models import Workspace
 from crm_sync.work.doorbell import doorbell
-from orders.models import Placement
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State
 from orders.placing.transitions import move
 
 QUEUE = "placements"

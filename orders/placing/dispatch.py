@@ -32,8 +32,7 @@ from crm_sync.webhook import schedule
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
-from orders.models import Placement
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State
 from orders.placing import session, settlement, transitions
 from orders.placing.failures import AlreadySent, NoSuchChoice
 from orders.placing.session_offer import order_body

@@ -16,8 +16,7 @@ from django.db.models import QuerySet
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError, problem_of
 from crm_sync.sentence import sentence
-from orders.models import Placement, PlatformUser
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State, PlatformUser
 from orders.models.placement import OPEN_STATES
 from orders.placing import session
 from orders.placing.acting_user import proposed_user

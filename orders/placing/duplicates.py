@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.translated import Text, day_in_words
 from orders.models import Order, Placement

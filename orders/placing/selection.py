@@ -18,8 +18,7 @@ from django.utils.translation import gettext
 
 from crm_sync.translated import number
 from crm_sync.work.doorbell import doorbell
-from orders.models import Placement
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State
 from orders.models.placement import OPEN_STATES, TO_BE_SENT
 from orders.placing import confirmation, drafts
 from orders.placing.confirmation import QUEUE

@@ -7,8 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.utils.formats import number_format
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.sentence import Sentence, sentence
 from crm_sync.text import plain

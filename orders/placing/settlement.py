@@ -16,8 +16,7 @@ from crm_sync.sentence import Sentence, sentence
 from orders.mirror.order_detail import OrderSnapshot, next_read, observe
 from orders.mirror.platform_reading import detail, key
 from orders.mirror.updates import ask_for, tie_to_property
-from orders.models import Order, Placement, StatusChange
-from orders.models import PlacementState as State
+from orders.models import Order, Placement, PlacementState as State, StatusChange
 from orders.placing.duplicates import values_of
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session import READ_DEADLINE

@@ -21,8 +21,7 @@ from crm_sync.platform.errors import (
     problem_of,
 )
 from crm_sync.sentence import Sentence, sentence
-from orders.models import Placement
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State
 from orders.placing.session import Renewal
 from orders.placing.session_offer import changed_prices
 from properties.models import Property

@@ -15,8 +15,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from crm_sync.models import Workspace
-from orders.models import Placement
-from orders.models import PlacementState as State
+from orders.models import Placement, PlacementState as State
 from orders.placing import confirmation, session
 from orders.placing.acting_user import find_user
 from orders.placing.dispatch import is_on_platform

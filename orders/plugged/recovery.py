@@ -13,8 +13,7 @@ from crm_sync.models.due import RELEASED
 from crm_sync.sentence import sentence
 from orders.materials import expectations
 from orders.mirror import refresh
-from orders.models import Order, Placement, UserList
-from orders.models import PlacementState as State
+from orders.models import Order, Placement, PlacementState as State, UserList
 from orders.models.placement import TO_BE_SENT
 from orders.models.statuses import ORDER_TERMINAL
 from orders.placing import settlement

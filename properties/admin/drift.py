@@ -7,8 +7,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, display
 from crm_sync.admin.ui.cells import (

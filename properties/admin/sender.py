@@ -6,8 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest
-from django.utils.translation import gettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext
 
 from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import EMPTY, two_lines

@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui import paginator
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened

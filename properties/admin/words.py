@@ -7,8 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.errors import Problem

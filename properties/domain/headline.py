@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from django.utils.formats import number_format
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from crm_sync.translated import Text
 from properties.catalog.numbers import whole

@@ -11,8 +11,7 @@ from typing import IO
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
+from django.utils.translation import gettext_lazy as _, override
 
 from crm_sync.hooks import FilesOfProperty, PropertyFile, PropertyFiles
 from crm_sync.sentence import Sentence, said, sentence

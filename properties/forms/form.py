@@ -14,8 +14,7 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.functional import cached_property
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.admin.ui.scope import offer_workspaces

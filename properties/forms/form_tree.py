@@ -12,8 +12,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator, slugify
-from django.utils.translation import get_language_info, gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language_info, gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.text import capitalized

@@ -3,8 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from crm_sync.models.problem import SentenceField
 from properties.models.source import Source

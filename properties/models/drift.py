@@ -5,8 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.models.problem import ProblemField
 

@@ -10,8 +10,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from crm_sync.models.problem import ProblemField

@@ -11,8 +11,7 @@ from enum import StrEnum
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.utils import timezone, translation
-from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from crm_sync import permits
 from crm_sync.hooks import plugged

@@ -8,8 +8,7 @@ a query, 400 and 413 for a body, 404 for an id in the path, 403 on the control p
 import re
 
 from sandbox.api import control, materials, orders, properties, webhooks
-from sandbox.api.openapi import CONTROL, Answers, Operation, document
-from sandbox.api.openapi import Operation as Op
+from sandbox.api.openapi import CONTROL, Answers, Operation, Operation as Op, document
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Refused, Request
 

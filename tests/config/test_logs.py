@@ -8,8 +8,7 @@ from datetime import datetime
 
 import pytest
 import requests
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from config.logs import Json, LineFormatter
 from crm_sync.text import in_one_line

@@ -12,8 +12,7 @@ from celery import current_app
 from django.test import Client
 from django.utils.timezone import now
 
-from config import gunicorn
-from config import task_ids as middleware
+from config import gunicorn, task_ids as middleware
 from config.logs import Json, LineFormatter
 from crm_sync import tracing
 from crm_sync.models import ReceivedEvent

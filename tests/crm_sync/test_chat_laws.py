@@ -6,8 +6,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from crm_sync.models import MessageFormat
 from crm_sync.outgoing import chat

@@ -8,11 +8,9 @@ import pytest
 import time_machine
 from django.core.management import call_command
 from django.db import OperationalError, connection
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from crm_sync.inbox import replay
-from crm_sync.inbox import store as inbox_store
+from crm_sync.inbox import replay, store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.workspace import CLOCK_PACE
 from crm_sync.platform import clock, transport

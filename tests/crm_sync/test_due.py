@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.work import leases, turn

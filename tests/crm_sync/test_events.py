@@ -4,8 +4,7 @@ import json
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from crm_sync.platform.events import (
     REQUIRED,

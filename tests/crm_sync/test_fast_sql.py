@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.db import connection, models
 from django.db.models import Value
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from psycopg import Binary
 
 from crm_sync import hooks

@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.http import QueryDict
 from django.test import Client
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.admin.ui import list_views
 from crm_sync.admin.ui.kept_query import kept, opened

@@ -3,8 +3,7 @@
 import json
 import unicodedata
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.naming import FORGOTTEN, NameSearch, fault, folded
 

@@ -10,8 +10,7 @@ from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync import expiry
-from crm_sync.inbox import event_retention as inbox_retention
-from crm_sync.inbox import store as inbox_store
+from crm_sync.inbox import event_retention as inbox_retention, store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.tasks import clear_deliveries
 from crm_sync.work import turn

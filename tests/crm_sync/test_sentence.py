@@ -10,8 +10,7 @@ from django.template import Context, Template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy, override
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.models import Subscription
 from crm_sync.platform.errors import ErrorKind, Problem, problem_of

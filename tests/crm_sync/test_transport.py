@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from requests.adapters import BaseAdapter
 
 from crm_sync import permits

@@ -4,8 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from lab.benchmarks import __main__ as benchmarks
-from lab.benchmarks import imports, latency
+from lab.benchmarks import __main__ as benchmarks, imports, latency
 from lab.benchmarks.figures import Figure, percentile
 from lab.benchmarks.page import PAGE, with_section
 from tests.journeys.rows import ask, connect

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.model import __main__ as model
-from lab.model import growth
+from lab.model import __main__ as model, growth
 from lab.model.growth import DAY, Costs, Sizes, Work, reckon
 from lab.model.page import COSTS, PAGE, with_figures
 

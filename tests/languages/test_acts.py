@@ -11,8 +11,12 @@ from django.utils.translation import override
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind, Problem
-from properties.admin.property import batch as batch_module
-from properties.admin.property import bulk_edit_page, export_actions, match_page
+from properties.admin.property import (
+    batch as batch_module,
+    bulk_edit_page,
+    export_actions,
+    match_page,
+)
 from properties.admin.property.match_page import CRITERIA, TILES
 from properties.catalog import FIELDS
 from properties.domain.undo import Kept

@@ -17,8 +17,7 @@ from properties.admin.import_.import_changes import in_words
 from properties.domain.editing import create, edit
 from properties.domain.owner_change import set_owner
 from properties.feeds import Refusal
-from properties.imports import feed_reading, job
-from properties.imports import upload as imports_upload
+from properties.imports import feed_reading, job, upload as imports_upload
 from properties.imports.feed_reading import FeedReading
 from properties.imports.full_feed_guard import Comparison
 from properties.imports.report import LENGTH, Excerpt, ImportReport, added

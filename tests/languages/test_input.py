@@ -10,8 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms import DateField, DateTimeField, DateTimeInput, TimeField
 from django.utils.formats import date_format
 from django.utils.translation import override
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from crm_sync.admin.api_token import TokenForm
 from crm_sync.admin.workspace.pause_page import PauseForm

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 from django.http import QueryDict
 from django.utils.translation import override
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from properties.forms.set_form import SetForm
 from properties.models import Property

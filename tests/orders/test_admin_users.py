@@ -13,8 +13,7 @@ from orders.platform_users import user_list
 from tests.crm_sync.admin_pages import (
     make_workspace,
 )
-from tests.orders.admin_rows import LIST as ORDERS
-from tests.orders.admin_rows import make_order
+from tests.orders.admin_rows import LIST as ORDERS, make_order
 from tests.orders.test_user_names import make_user
 from tests.problems import answered, noted
 

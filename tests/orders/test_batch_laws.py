@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 import pytest
 from django.db import transaction
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.django import TestCase
 
 from crm_sync import hooks
 from crm_sync.hooks import Effect, EventBatch
-from crm_sync.inbox import apply
-from crm_sync.inbox import store as inbox_store
+from crm_sync.inbox import apply, store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.events import Event
 from crm_sync.work import leases

@@ -6,8 +6,7 @@ from itertools import count
 import pytest
 from django.test import Client
 from django.urls import reverse
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.admin.ui.cells import page_of
 from crm_sync.models import Workspace

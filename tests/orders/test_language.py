@@ -16,8 +16,7 @@ from tests.crm_sync.admin_pages import client_of
 from tests.orders.admin_rows import make_order
 from tests.orders.conftest import now
 from tests.orders.test_calendar import appointment, events, make_address
-from tests.orders.test_notices import agent as mailed
-from tests.orders.test_notices import cancelled, drain
+from tests.orders.test_notices import agent as mailed, cancelled, drain
 from tests.orders.test_person_settings import MINE, person_of
 
 

@@ -17,8 +17,14 @@ from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.observing import health
 from crm_sync.work import turn
-from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
-from orders.models import StatusChange as Change
+from orders.models import (
+    ChangeRequest,
+    Order,
+    PersonSettings,
+    Placement,
+    PlatformUser,
+    StatusChange as Change,
+)
 from orders.models.news import News, news_of
 from orders.people import mail_queue
 from orders.people.happenings import Happening

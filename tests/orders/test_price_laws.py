@@ -5,8 +5,7 @@ from fractions import Fraction
 from itertools import groupby
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from orders.placing.session_offer import Money, Total, changed_prices, price_of, total
 

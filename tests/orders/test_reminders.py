@@ -10,8 +10,7 @@ from django.core import mail
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync import hooks
 from crm_sync.tasks import clear_deliveries

@@ -9,8 +9,7 @@ from properties.domain.editing import due_now
 from properties.models import Property
 from tests.crm_sync.receivers import receiving, subscribe
 from tests.orders.conftest import now, tell
-from tests.orders.test_confirmed import forge, read
-from tests.orders.test_confirmed import wire as stamp
+from tests.orders.test_confirmed import forge, read, wire as stamp
 from tests.orders.test_outgoing_messages import told
 
 

@@ -21,8 +21,7 @@ from tests.crm_sync.admin_pages import client_of, make_received_event, queries_o
 from tests.orders.admin_rows import make_order, page
 from tests.orders.conftest import now
 from tests.orders.test_calendar import CALENDAR, MAY, appointment, events, make_address, shown
-from tests.orders.test_notices import agent as mailed
-from tests.orders.test_notices import cancelled, drain
+from tests.orders.test_notices import agent as mailed, cancelled, drain
 from tests.orders.test_order_changes_admin import change, look, said
 
 TOKYO, ZURICH = "Asia/Tokyo", "Europe/Zurich"

@@ -8,8 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.admin.property import batch as batch_module
-from properties.admin.property import bulk_edit_page
+from properties.admin.property import batch as batch_module, bulk_edit_page
 from properties.domain import bulk_edit, undo_steps
 from properties.domain.editing import edit
 from properties.models import Batch, BatchEdit, Change, Property, Undo

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 from django.utils.translation import override
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from crm_sync.platform import references
 from crm_sync.sentence import Sentence

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.django import TestCase
 
 from crm_sync import hooks

@@ -14,8 +14,7 @@ import pytest
 from properties.feeds import Profile, Refusal
 from properties.feeds.idx.idx_columns import COLUMNS
 from properties.feeds.recognition import read_feed
-from properties.feeds.table.table_columns import COLUMNS as TABLE
-from properties.feeds.table.table_columns import localized
+from properties.feeds.table.table_columns import COLUMNS as TABLE, localized
 from tests.properties.feeds.test_swissrets import element, one, xml
 
 ROOT = Path(__file__).parents[2]

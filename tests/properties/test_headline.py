@@ -1,8 +1,7 @@
 """The address and the price of a property on one line, whatever its document holds."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.domain.headline import address_lines, grouped, one_line, price
 

@@ -18,8 +18,7 @@ from crm_sync.hooks import NEWEST
 from crm_sync.models import Workspace
 from properties.admin.import_ import waiting_imports
 from properties.domain.editing import create
-from properties.imports import job
-from properties.imports import upload as imports_upload
+from properties.imports import job, upload as imports_upload
 from properties.models import Import, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.problems import noted

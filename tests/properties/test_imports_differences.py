@@ -7,8 +7,7 @@ import re
 
 import pytest
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from orders.models import PersonSettings
 from properties.admin.import_.import_changes import ON_A_PAGE, in_words

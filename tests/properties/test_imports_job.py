@@ -22,9 +22,7 @@ from crm_sync.models import Workspace, due
 from crm_sync.work import leases, queues, turn
 from properties.domain.editing import create, edit
 from properties.feeds import USUAL, Refusal
-from properties.imports import job
-from properties.imports import report as imports_report
-from properties.imports import upload as imports_upload
+from properties.imports import job, report as imports_report, upload as imports_upload
 from properties.imports.engine import import_feed
 from properties.imports.missing_properties import STATE
 from properties.imports.report import Excerpt, ImportReport

@@ -3,8 +3,7 @@
 import pytest
 from django import forms
 from django.utils.html import conditional_escape, format_html
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
 from properties.forms.inputs import ThreeState

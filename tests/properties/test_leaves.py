@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from properties import merge
 from properties.catalog import FIELDS, MERGED, Kind, misplaced

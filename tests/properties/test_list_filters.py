@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from crm_sync.models import Workspace
 from properties.domain.headline import price

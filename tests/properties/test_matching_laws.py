@@ -4,8 +4,7 @@ import time
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.domain.matching import match
 from properties.match_keys import address_key, is24_key, reference_key, unit_key

@@ -1,8 +1,7 @@
 """Which members of two values differ, and the value that a person makes from both."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from properties.catalog import FIELDS, equal
 from properties.members import MOST, differing, from_both

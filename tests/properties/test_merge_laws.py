@@ -5,8 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from properties.catalog import UNSENDABLE, equal, is_vacant, sendable
 from properties.merge import (

@@ -6,8 +6,7 @@ The table is written by hand, and knows nothing of the merge.
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.catalog import READ_ONLY, equal
 from properties.merge import Clash, Owner, changed, document, leaves

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,

@@ -8,8 +8,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import FieldError, RejectedError, TransientError

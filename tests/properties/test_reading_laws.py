@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from properties.catalog import FIELDS, validate
 from properties.catalog.numbers import Unreadable

@@ -3,8 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from properties.search_text import LIMIT, LONGEST, alternatives, folded, search_text
 

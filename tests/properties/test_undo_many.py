@@ -7,8 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from crm_sync import hooks
 from crm_sync.work import leases, turn

@@ -4,8 +4,7 @@ import logging
 
 import pytest
 from django.utils.timezone import now
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.catalog import UNKNOWN_NAMES, within_limit
 from properties.domain import editing

@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from crm_sync.sentence import Sentence
 from crm_sync.work import leases
-from properties.imports import job
-from properties.imports import upload as imports_upload
+from properties.imports import job, upload as imports_upload
 from properties.models import Import, Property
 
 PACE = job.SliceLimits(save=0.0, least=0.0, batch_size=1)  # writes and may stop after each record

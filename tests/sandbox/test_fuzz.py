@@ -7,8 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from sandbox.api.openapi import QUERY, Operation, statuses
 from sandbox.api.operations import DESCRIPTION, OPERATIONS

@@ -5,8 +5,7 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.columns import column, moment_column

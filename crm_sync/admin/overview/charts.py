@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import list_of
 from crm_sync.hooks import Person

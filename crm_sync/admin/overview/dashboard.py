@@ -10,8 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from crm_sync import hooks
 from crm_sync.admin.overview import stalled

@@ -6,8 +6,7 @@ from datetime import datetime, time
 from django.db.models import Count, Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from crm_sync.admin.received_event.states import TONES, State
 from crm_sync.admin.ui.cells import badge, list_of, moment, shortened

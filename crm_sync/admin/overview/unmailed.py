@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, shortened
 from crm_sync.hooks import Attention, Person

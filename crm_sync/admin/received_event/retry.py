@@ -11,8 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import gettext, ngettext, ngettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext, ngettext_lazy
 
 from crm_sync.admin.received_event.states import named_badge, state_badge
 from crm_sync.admin.ui.base import DropdownFilter

@@ -7,8 +7,7 @@ from django.contrib import messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext_lazy as _, ngettext_lazy
 
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.admin.ui.columns import of_workspace

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from crm_sync.admin.ui.base import DropdownFilter, RangeNumericListFilter
 from crm_sync.security.access import own_workspaces

@@ -13,8 +13,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.utils.text import capfirst
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import list_of

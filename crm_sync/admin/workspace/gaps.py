@@ -9,8 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync import hooks
 from crm_sync.admin.ui.base import ModelAdmin

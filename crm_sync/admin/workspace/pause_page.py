@@ -10,8 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.cells import exact_moment

@@ -17,8 +17,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, exact, exact_moment, two_lines

@@ -19,8 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import get_format
 from django.utils.text import get_text_list
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of

@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
 from crm_sync.admin.ui.delays import row_delay

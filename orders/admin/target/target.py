@@ -7,8 +7,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.translation import gettext, ngettext, pgettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext, pgettext
 from django.views.decorators.debug import sensitive_post_parameters
 
 from crm_sync.admin.ui.base import action

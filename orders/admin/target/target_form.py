@@ -6,8 +6,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (

@@ -6,8 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_at, shortened
 from crm_sync.hooks import NEWEST, Attention, Person

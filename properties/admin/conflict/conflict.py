@@ -11,8 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, shortened, two_lines

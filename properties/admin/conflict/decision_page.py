@@ -13,8 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext, pgettext_lazy
 
 from crm_sync.admin.ui.cells import moment, page_of
 from crm_sync.sentence import said

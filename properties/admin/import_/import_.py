@@ -18,8 +18,13 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
-from django.utils.translation import get_language, gettext, ngettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import (
+    get_language,
+    gettext,
+    gettext_lazy as _,
+    ngettext,
+    pgettext_lazy,
+)
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import (

@@ -3,8 +3,7 @@
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.translated import LANGUAGES, Text
 from properties.catalog import label

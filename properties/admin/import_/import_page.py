@@ -7,8 +7,7 @@ from typing import Any
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.account_names import name_of
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, local_time, page_at

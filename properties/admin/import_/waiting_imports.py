@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.db.models import F
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.cells import badge, local_time, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person

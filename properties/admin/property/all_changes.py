@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext, pgettext, pgettext_lazy
 
 from crm_sync.account_names import name_by
 from crm_sync.admin.ui.base import ModelAdmin

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from django.contrib import admin as django_admin
-from django.contrib import messages
+from django.contrib import admin as django_admin, messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -15,8 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.text import get_text_list
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_at

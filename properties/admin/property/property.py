@@ -14,8 +14,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, link, shortened, two_lines, unbroken

@@ -14,8 +14,7 @@ from crm_sync.templatetags.problems import problem_cell
 from properties import merge
 from properties.admin.property.change_history import Entry, entries
 from properties.admin.words import worded
-from properties.catalog import READ_ONLY, equal, label, sendable
-from properties.catalog import UNSENDABLE as NOT_SENDABLE
+from properties.catalog import READ_ONLY, UNSENDABLE as NOT_SENDABLE, equal, label, sendable
 from properties.domain import owners
 from properties.domain.difference import planned
 from properties.merge import Owner

@@ -9,8 +9,7 @@ from django.core.validators import validate_email
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (

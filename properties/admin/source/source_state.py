@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from crm_sync.admin.overview.unmailed import no_mail
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_at, shortened

@@ -15,8 +15,7 @@ from properties.feeds.contacts import odd_contacts, street
 from properties.feeds.overlay import Part, nested
 from properties.feeds.profile import Profile
 from properties.feeds.records import NotAFeed, Record, Refusal, duplicate
-from properties.feeds.table import table_cells as cells
-from properties.feeds.table import table_names
+from properties.feeds.table import table_cells as cells, table_names
 from properties.feeds.table.header import Header
 from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted
 from properties.feeds.table.table_columns import COLUMNS, Column

@@ -20,8 +20,7 @@ from properties.catalog import Kind, choice_name
 from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.feeds import limits
 from properties.feeds.overlay import LOCALIZATIONS
-from properties.feeds.table import table_cells as cells
-from properties.feeds.table import table_names
+from properties.feeds.table import table_cells as cells, table_names
 from properties.feeds.table.synonyms import LANGUAGE, NAMES
 from properties.feeds.table.table_columns import COLUMNS, TEXTS, column, holds, localized
 from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS

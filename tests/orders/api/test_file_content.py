@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 from django.test import Client
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from orders.materials import byte_range
 from orders.materials.byte_range import NotSatisfiable

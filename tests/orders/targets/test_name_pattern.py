@@ -3,8 +3,7 @@
 from itertools import islice
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from orders.targets import name_pattern
 

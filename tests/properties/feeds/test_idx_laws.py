@@ -3,8 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.catalog import FIELDS, numbers
 from properties.feeds import NotAFeed, Record

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from properties import catalog, merge
 from properties.feeds import Record

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from properties.feeds.recognition import read_feed
 from properties.feeds.swissrets.precheck import BLOCK, JSON, OVERLAP, XML, is_plain

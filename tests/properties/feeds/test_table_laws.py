@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from openpyxl import Workbook, load_workbook
 
 from properties.feeds import NotAFeed, Record

@@ -1,7 +1,6 @@
 """What a foreign name may mean: the table of names, and the laws of a proposal."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from properties.feeds.table.synonyms import LANGUAGE, NAMES, meaning, normalised, propose
 from properties.feeds.table.table_columns import COLUMNS, column

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import time_machine
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from crm_sync.expiry import clear
 from crm_sync.hooks import Verdict
