@@ -158,7 +158,7 @@ def test_the_comment_of_a_translator_stays_beside_its_text(tmp_path, monkeypatch
     stored.add("tumble dryer", "Tumbler", context=FIELD, user_comments=["As the portals say."])
     path.write_bytes(written(stored)[".po"])
     again = written(updated("de", template()))[".po"].decode()
-    assert '# As the portals say.\n#: properties/catalog/fields.py\nmsgctxt "field"' in again
+    assert '# As the portals say.\nmsgctxt "field"' in again
 
 
 def test_a_text_in_an_f_string_which_would_never_be_extracted_is_named(tmp_path):
