@@ -6,6 +6,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
+from crm_sync.admin.ui.filters import MANY
 from crm_sync.models import Workspace
 from properties.models import Property
 from tests.crm_sync.admin_pages import make_workspace, queries_of
@@ -113,6 +114,26 @@ def test_a_list_names_the_workspace_to_who_sees_two_and_to_nobody_else(boss, mai
     text = browser(agent).get(f"{PROPERTIES}?workspace=other").content.decode()
     assert "R-other" in text
     assert "R-main" not in text
+
+
+def test_who_sees_many_workspaces_types_the_beginning_of_one_instead_of_choosing(boss, main, agent):
+    make_properties(main)
+    names = [f"branch-{number}" for number in range(1, MANY + 1)]
+    for name in names:
+        make_properties(make_workspace(name))
+    main.people.add(agent)
+    shown = boss.get(PROPERTIES).content.decode()
+    assert '<input type="text" name="workspace"' in shown
+    assert "branch-17</option>" not in shown
+    for typed, found in {
+        "branch-2": ["branch-2"],
+        "Branch-1": [name for name in names if name.startswith("branch-1")],
+        "ma": ["main"],
+        "ranch": [],
+    }.items():
+        text = boss.get(f"{PROPERTIES}?workspace={typed}").content.decode()
+        assert [name for name in ["main", *names] if f"R-{name}<" in text] == found, typed
+    assert 'name="workspace"' not in browser(agent).get(PROPERTIES).content.decode()
 
 
 def test_workspaces_and_people_of_any_number_cost_the_same_queries(main, agent):
