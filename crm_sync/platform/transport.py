@@ -358,7 +358,7 @@ def _reason(error: Exception, call: Call, deadline: float) -> tuple[ErrorKind, S
     if not call.begun:
         return ErrorKind.UNREACHABLE, sentence("cannot connect")
     if call.is_late or isinstance(error, requests.exceptions.ReadTimeout):
-        text = sentence("no whole answer within %(count)s s", count=f"{deadline:g}")
+        text = sentence("no whole answer within %(count)s s", count=format(deadline, "g"))
         return ErrorKind.SLOW, text
     if isinstance(error, requests.RequestException) and isinstance(error.args[0], Exception):
         error = error.args[0]  # in an error of `requests` is that of urllib3

@@ -33,11 +33,12 @@ def visuals_ready(context: EventContext) -> Effect:
         new={"id": product, "name": visual_type},
         was_stale=not is_new,
     )
+    material = f"{product} {visual_type}"
     text = sentence(
         "order %(order)s, assignment %(assignment)s: %(material)s is ready",
         order=order.platform_id,
         assignment=assignment.platform_id,
-        material=f"{product} {visual_type}",
+        material=material,
     )
     return _announced(text, is_new=is_new)
 
