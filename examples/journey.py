@@ -92,8 +92,8 @@ def follow(last: int) -> None:
             last = change.pk
             before = f"{change.previous} {change.previous_name}".strip()
             after = f"{change.new} {change.new_name}".strip()
-            if before and change.previous == change.new:
-                continue  # only its name is new
+            if change.was_stale or (before and change.previous == change.new):
+                continue  # it was known, or only its name is new
             move = f"{before} → {after}" if before else after
             what = change.get_fact_display().lower()
             print(f"{change.order}{product}, {what}: {move}", flush=True)

@@ -88,10 +88,6 @@ def _messages(news: Sequence[tuple[Line, str]]) -> Iterator[Message]:
     )
     for line, cause in news:
         assignment = assignments.get(line["assignment"])
-        subject = assignment or orders[line["order"]]
-        is_hint = line["source"] == StatusChange.Source.CALLBACK
-        if is_hint and subject.is_confirmed and subject.status == line["new"]:
-            continue  # a read was faster, and was told
         data = ids_of(orders[line["order"]]) | {
             "assignmentId": assignment.platform_id if assignment else None,
             "assignmentType": assignment.assignment_type if assignment else None,

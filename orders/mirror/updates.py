@@ -11,6 +11,7 @@ from django.db import transaction
 
 from crm_sync.hooks import Effect, Outcome
 from crm_sync.platform.events import Event
+from crm_sync.platform.responses import LAG
 from crm_sync.sentence import Sentence, sentence
 from orders.mirror import event_rows, lww, timeline_lines
 from orders.mirror.event_rows import EventRows
@@ -80,14 +81,17 @@ def _apply_status(
         is_nudge = statuses.is_nudge(previous, new)
         is_listed = is_nudge or statuses.is_listed(previous, new, *tables)
         terminal = statuses.ASSIGNMENT_TERMINAL
+    held = lww_field.stamp_of(row)
     write = context.write(row, lww_field, new)
+    # A read was faster: its own line, message and news say so already.
+    was_read = write.is_known and row.is_confirmed and context.event.at < held.at + LAG
     context.enter(
         row,
         lww_field.fact,
         previous=previous,
         new=new,
         is_listed=is_listed,
-        was_stale=not write.is_new,
+        was_stale=not write.is_new or (was_read and previous != new),
     )
     writes = [write]
     if isinstance(row, Assignment):

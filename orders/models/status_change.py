@@ -53,6 +53,7 @@ class StatusChange(models.Model):
     )
     source = models.CharField(max_length=10, choices=Source)
     is_listed = models.BooleanField(default=True, help_text="False: §3 does not list this move")
+    # Also of what a read had shown just before its event came.
     was_stale = models.BooleanField(
         default=False, help_text="True: something newer was known when it came"
     )

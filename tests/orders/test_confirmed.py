@@ -121,6 +121,28 @@ def test_what_the_read_confirms_is_told_once(box, workspace, scheduled, reader, 
     assert lines.count() == 1
 
 
+@pytest.mark.parametrize(("after", "told"), [(timedelta(seconds=1), 1), (timedelta(minutes=5), 2)])
+def test_what_a_read_has_just_shown_is_not_told_again_by_its_event(
+    box, workspace, scheduled, reader, after, told
+):
+    """Much later, it is the same once more: the events between were lost."""
+    assignment = scheduled.assignments.get(products=["GROUND_PHOTO"])
+    before = assignment.status
+    box.workspace.assignments[assignment.platform_id]["status"] = "ACTION_REQUIRED"
+    Order.objects.filter(pk=scheduled.pk).update(due_at=now())
+    read(workspace)
+    assignment.refresh_from_db()
+    assert (before, assignment.status) == ("SCHEDULED", "ACTION_REQUIRED")
+    assignment.status = before
+    forge_assignment(workspace, assignment, "ACTION_REQUIRED", assignment.status_at + after)
+    lines = StatusChange.objects.filter(assignment=assignment, new="ACTION_REQUIRED")
+    assert list(lines.order_by("pk").values_list("source", "was_stale")) == [
+        ("READ", False),
+        ("CALLBACK", told == 1),
+    ]
+    assert lines.filter(news="ACTION").count() == told
+
+
 def test_while_the_platform_cannot_be_asked_the_mark_stays(box, workspace, scheduled, reader):
     box.faults.set({"rules": [{"fault": "SERVER_ERROR"}]})
     forge(workspace, scheduled, "CANCELLED", now())
