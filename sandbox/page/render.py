@@ -99,11 +99,12 @@ def _waiting(platform: Platform) -> str:
 
 def _facts(platform: Platform) -> str:
     workspace, webhook = platform.workspace, platform.workspace.webhook
-    facts = [
-        f"<span><b>{len(workspace.properties)}</b> properties</span>",
-        f"<span><b>{len(workspace.users)}</b> users</span>",
-        f"<span><b>{len(workspace.orders)}</b> orders</span>",
-    ]
+    counts = {
+        "Properties": workspace.properties,
+        "Users": workspace.users,
+        "Orders": workspace.orders,
+    }
+    facts = [f"<span>{name} <b>{len(rows)}</b></span>" for name, rows in counts.items()]
     if webhook:
         state = _pill("enabled", "good") if webhook["enabled"] else _pill("disabled", "warn")
         address = escape(f"{webhook['method']} {webhook['url']}")
