@@ -45,7 +45,8 @@ def main() -> int:
         )
     print(f"\nThe admin is at {WEB}/admin/ (admin / {os.environ['ADMIN_PASSWORD']})")
     print(f"The platform's stand-in is at {SANDBOX}/_sandbox/. Ctrl-C stops all of it.")
-    print(f"Commands reach this database with DATA_DIR={os.environ['DATA_DIR']} in front.\n")
+    mine = " ".join(f"{name}={os.environ[name]}" for name in ("DATA_DIR", "PUBLIC_BASE_URL"))
+    print(f"Write {mine} in front of a command, such as manage.py doctor demo.\n")
     if not os.environ["DEMO_UNTIL_FINISHED"]:
         follow(newest.pk if newest else 0)
     from examples.smoke import check  # noqa: PLC0415 - as above
