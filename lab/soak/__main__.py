@@ -226,8 +226,10 @@ def _settle(soak: Soak) -> None:
     """Take the troubles away, and wait until nothing is due and both sides tell the same."""
     soak.fault()
     soak.edit("At last")
-    soak.one.manage("pull_properties", "main", "--list-only")
     began = time.monotonic()
+    # Until then the last trouble may have paused the workspace, and no pull by hand is done.
+    wait_until("all is sent", lambda: not soak.count("due_at is not null"), limit=LATE)
+    soak.one.manage("pull_properties", "main", "--list-only")
     while (found := _unsettled(soak)) and time.monotonic() - began < LATE:
         time.sleep(2)
     soak.result.wrong += scale_judge.shortened(found)
