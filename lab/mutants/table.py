@@ -2036,7 +2036,7 @@ MUTANTS = (
 # What `lab.world` claims to see, without a test of its own: by this bound, or by faults alone.
 CLAIMED = {
     "a claim has rows that another worker has claimed meanwhile": "meetings",
-    "nothing is recorded in flight (I2)": "",
+    "nothing is recorded in flight (I2)": "late_push",
     "an alarm that was told is not told to be over": "paused_platform",
     "a machine that slept tells of workers that were asleep with it": "",
     "a person is reminded of the same time twice": "reminders",
@@ -2109,4 +2109,8 @@ CLAIMED = {
     "a turn asks for another before its first answer": "silent_platform",
     "two messages wait for one queue of a workspace": "rings_at_once",
     "a turn does not look when its slot is free again": "line_for_a_slot",
+    "a 409 to the POST of an order says that nothing was ordered (I9)": "conflicting_order",
+    "a slow read overwrites a newer event (I23)": "slow_reads",
+    "what was refused is tried again (I10)": "refused_pushes",
+    "a call without an answer is not watched (I2)": "late_push",
 }

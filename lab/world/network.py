@@ -22,6 +22,7 @@ class Delivery:
     Attributes:
         what: the call in words.
         seconds: until it has its effect, if it is not late; infinite if it never has one.
+        back: seconds from its effect until its answer is there.
         serve: lets it have its effect, and returns the answer.
         refuse: returns another answer; called with the name of the decision.
         is_refused: whether it is refused in any case.
@@ -35,6 +36,7 @@ class Delivery:
     seconds: float
     serve: Callable[[], Answer]
     refuse: Callable[[str], Answer]
+    back: float = 0.0
     is_refused: bool = False
     is_mute: bool = False
     often: float = 1
@@ -77,7 +79,7 @@ class Network:
             if call.is_mute or world.happens(f"{name} answer lost", often):
                 world.tell(f"the answer to {call.what} is lost: {answer[0]}")
                 return
-            give(answer)
+            world.at(world.now + call.back, lambda: give(answer)) if call.back else give(answer)
             call.after()
 
         def give(answer: Answer) -> None:

@@ -38,17 +38,19 @@ class Manner:
 
     Attributes:
         seconds: of each answer, by its call; infinite for a call that is never answered.
+        back: seconds from the effect of a call to its answer.
         is_down: whether each call is answered with 503.
-        fails: whether a call is answered with 500, and has no effect.
+        fails: the status line of the answer to a call that has no effect, or "".
         takes_twins: whether it creates a property that it has (A45), as in half of the seeds.
-        spoils: whether a call has its effect and is then answered with 503.
+        spoils: the status line of the answer to a call that has had its effect, or "" for its own.
     """
 
     seconds: Callable[[Call], float] | None = None
+    back: Callable[[Call], float] = lambda _: 0.0
     is_down: bool = False
-    fails: Callable[[Call], bool] = lambda _: False
+    fails: Callable[[Call], str] = lambda _: ""
     takes_twins: bool = False
-    spoils: Callable[[Call], bool] = lambda _: False
+    spoils: Callable[[Call], str] = lambda _: ""
 
 
 class Platform:
@@ -135,16 +137,18 @@ class Platform:
                 answer = process.answer_of(self.box, environ, content)
             self.box.workspace.properties.update(hidden)
             self.judge.served(call, before, int(answer[0][:3]), lag)
-            return ("503 No", [], b"") if self.manner.spoils(call) else answer
+            spoiled = self.manner.spoils(call)
+            return (spoiled, [], b"") if spoiled else answer
 
         fails = self.manner.fails(call)
-        no: Answer = ("500 No", [], b"")
+        no: Answer = (fails, [], b"")
         return Delivery(
             what=f"{method} {environ['PATH_INFO']} of {thread.name}",
             seconds=self.manner.seconds(call) if self.manner.seconds else seconds,
             serve=serve,
             refuse=lambda decision: no if fails else self._refusal(decision, call),
-            is_refused=self.manner.is_down or fails,
+            back=self.manner.back(call),
+            is_refused=self.manner.is_down or bool(fails),
             # A world has few creations and orders, and what becomes of them matters most (I8, I9).
             often=3 if method == "POST" else 1,
             late=6 if method == "POST" else 1.5,

@@ -48,7 +48,16 @@ def sender_of_an_order_dies(on: Clock) -> None:
 
 def spoiled_order(on: Clock) -> None:
     """An order that a platform answers with 503 may be there, so it is not sent again (I9)."""
-    on.platform.manner = Manner(spoils=lambda call: call.path.endswith("/orders"))
+    _spoiled(on, "503 No")
+
+
+def conflicting_order(on: Clock) -> None:
+    """So may one that it answers with 409, as if a proxy had sent the call twice (I9)."""
+    _spoiled(on, "409 Conflict")
+
+
+def _spoiled(on: Clock, status: str) -> None:
+    on.platform.manner = Manner(spoils=lambda call: status * call.path.endswith("/orders"))
     orders = on.platform.box.workspace.orders
     before = len(orders)
     on.people.place("bound spoiled", REFERENCES[0])
@@ -57,6 +66,21 @@ def spoiled_order(on: Clock) -> None:
     on.platform.manner = Manner()
     on.within(300.0, "a person settles the order", on.is_settled, LOOK_AT_ALL)
     on.judge.orders.are_there_once()
+
+
+def slow_reads(on: Clock) -> None:
+    """A read whose answer is long on its way takes back nothing that came meanwhile (I23)."""
+    orders = on.platform.box.workspace.orders
+    before = len(orders)
+    on.people.place("bound slow reads", REFERENCES[0])
+    on.within(SOON, "an order is there", lambda: len(orders) > before)
+    on.platform.manner = Manner(back=lambda call: 4.0 if call.method == "GET" else 0.0)
+    for number in range(4):
+        on.send_events(f"slow reads {number}")
+        on.world.run(on.world.now + 3)
+    on.world.run(on.world.now + 6)
+    on.platform.manner = Manner()
+    on.within(SOON, "events beside slow reads are applied", on.events_are_applied)
 
 
 def orders_of_two(on: Clock) -> None:

@@ -67,6 +67,10 @@ BOUNDS: tuple[Callable[[Clock], None], ...] = (
     turns.lost_marks,
     turns.rings_at_once,
     turns.silent_platform,
+    orders.conflicting_order,
+    orders.slow_reads,
+    pushes.refused_pushes,
+    pushes.late_push,
 )
 NAMES = tuple(one.__name__ for one in BOUNDS)
 

@@ -234,13 +234,13 @@ def _again_amid_its_push(on: Clock) -> None:
 
 def backlog(on: Clock) -> None:
     """A turn ends after its seconds, and who is urgent stays so after a failure."""
-    urgent, failures = REFERENCES[0], iter([True])
+    urgent, failures = REFERENCES[0], iter(["500 No"])
     lines = [f"U-{on.people.edits}-{n},backlog {n}" for n in range(BACKLOG)]
     feed = on.people.write("backlog.csv", ["objectReferenceId,title", *lines])
     if not may_make(on, 3, PUSH):
         return
     watch = Watch(on, lambda call: PUSH if call.reference else 0.05)
-    on.platform.manner.fails = lambda call: call.reference == urgent and next(failures, False)
+    on.platform.manner.fails = lambda call: next(failures, "") if call.reference == urgent else ""
     if not is_done(on.wires.job("command", "import_properties", "main", feed)):
         on.wrong("a feed of a backlog could not be imported")
         return
