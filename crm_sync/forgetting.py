@@ -18,7 +18,7 @@ from django.db.models.functions import Cast
 from crm_sync import hooks
 from crm_sync.inbox import event_retention
 from crm_sync.models import ReceivedEvent
-from crm_sync.naming import NameSearch
+from crm_sync.naming import NameSearch, text_of
 from crm_sync.secrets import EncryptedTextField
 from crm_sync.sentence import Sentence
 
@@ -50,11 +50,7 @@ def places(
         without: the keys of rows to skip, by column.
         write: whether to change the rows.
     """
-    models: dict[type[Model], None] = {}
-    for app in hooks.apps():
-        models |= dict.fromkeys(apps.get_app_config(app).get_models())
-    models |= dict.fromkeys(one.model for one in hooks.plugged().free_text)
-    for model in models:
+    for model in apps.get_models():
         for column in model._meta.concrete_fields:
             if isinstance(column, CharField | TextField | JSONField) and not isinstance(
                 column, EncryptedTextField
@@ -135,7 +131,7 @@ def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Men
     rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
     found = set()
     for row in chain(rows.iterator(500), rows.filter(replay_of__gt=0).iterator(500)):
-        texts = names.shown(bytes(row.body).decode(errors="replace"))
+        texts = names.shown(text_of(bytes(row.body)))
         if not texts or row.pk in found:
             continue
         found.add(row.pk)

@@ -1,5 +1,6 @@
 """Pure: find people in texts by e-mail, phone or whole name, in any spelling (S23)."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -15,11 +16,17 @@ _MAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[\d\s()+/.-]+")
 _DIGITS = 6  # the least number in a phone
 _LETTERS = 4  # the least number in a name
-# An escape of JSON counts as the letter, and so does the @ of an e-mail in an address.
-_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}|%40")
+# An escape of JSON counts as the letter, in JSON inside of JSON too, and so does one of a link: a
+# letter in UTF-8, else a byte.
+_NEXT = "%[89abAB][0-9a-fA-F]"
+_ESCAPED = re.compile(
+    r"""\\+(?:u[0-9a-fA-F]{4}|["\\/bfnrt])"""
+    rf"|%[cdCD][0-9a-fA-F]{_NEXT}|%[eE][0-9a-fA-F](?:{_NEXT}){{2}}|%[fF][0-7](?:{_NEXT}){{3}}"
+    r"|%[0-9a-fA-F]{2}"
+)
 _UNIT = re.compile(rf"{_ESCAPED.pattern}|.", re.DOTALL)
 # A letter with a mark may be stored as one character or as two, and "ß" for "ss".
-_IN_EACH_FORM = re.compile(r".?[^\x00-\x7f]+|[^a-z0-9@._+-]|ss")
+_IN_EACH_FORM = re.compile(r".?[^\x00-\x7f]+|[^a-z0-9@._-]|ss")
 _NAME_BEFORE = re.compile(r"(?:(\w+)[ \t\u00a0]+|\w[-\u2010\u2011])$")
 _NAME_AFTER = re.compile(r"[ \t\u00a0]+(\w)|[-\u2010\u2011]\w")
 
@@ -27,6 +34,14 @@ _NAME_AFTER = re.compile(r"[ \t\u00a0]+(\w)|[-\u2010\u2011]\w")
 def folded(text: str) -> str:
     """Return a text for a comparison: no case, one composition, one space between words."""
     return " ".join(_fold(text).split())
+
+
+def text_of(content: bytes) -> str:
+    """Return the text of bytes of others: UTF-8 or as JSON is encoded, else one byte a letter."""
+    try:
+        return content.decode(json.detect_encoding(content))
+    except ValueError:
+        return content.decode("latin-1")
 
 
 def fault(word: str) -> str:
@@ -75,10 +90,20 @@ class NameSearch:
 
     def found(self, text: str) -> list[Found]:
         """Return the positions of the whole words in a text, in any case and composition."""
-        whole = folded(_ESCAPED.sub(lambda one: _letter(one[0]), text))
+        found = self._found(text, plus="+")
+        # A form has a plus for a space. The @ of an e-mail is escaped there.
+        for one in self._found(text, plus=" ") if "+" in text else ():
+            is_new = all(one.end <= other.start or other.end <= one.start for other in found)
+            if is_new and "@" not in text[one.start : one.end]:
+                found.append(one)
+        return sorted(found, key=lambda one: one.start)
+
+    def _found(self, text: str, *, plus: str) -> list[Found]:
+        whole = folded(_ESCAPED.sub(lambda one: _letters(one[0]), text.replace("+", plus)))
         if not any(word in whole for word in self.words):
             return []
-        flat, starts = _flattened(text)
+        plain, units = _unescaped(text, plus)
+        flat, starts = _flattened(plain)
         longest_first = sorted(self.words, key=len, reverse=True)
         either = (r"\s+".join(map(re.escape, word.split())) for word in longest_first)
         pattern = re.compile("|".join(either))
@@ -86,8 +111,9 @@ class NameSearch:
         while match := pattern.search(flat, at):
             start, end = starts[match.start()], starts[match.end()]
             at = match.start() + 1
-            if starts[match.end() - 1] != end and not _is_within(text, start, end, match[0]):
-                found.append(Found(start, end, _is_certain(text, start, end, match[0])))
+            if starts[match.end() - 1] != end and not _is_within(plain, start, end, match[0]):
+                is_certain = _is_certain(plain, start, end, match[0])
+                found.append(Found(units[start], units[end], is_certain))
                 at = match.end()
         return found
 
@@ -134,11 +160,22 @@ class NameSearch:
         return "".join([*parts, text[at:]]), left
 
 
-def _letter(unit: str) -> str:
-    """Return the letter of a match of `_UNIT`."""
-    if len(unit) == 1:
-        return unit
-    return "@" if unit == "%40" else chr(int(unit[2:], 16))
+def _letters(escape: str) -> str:
+    """Return what a match of `_ESCAPED` stands for."""
+    if escape[0] == "%":
+        return text_of(bytes.fromhex(escape.replace("%", "")))
+    last = escape.lstrip("\\")
+    return str(json.loads(f'"\\{last}"')) if last else "\\"
+
+
+def _unescaped(text: str, plus: str) -> tuple[str, list[int]]:
+    """Return a text without escapes, and positions in `text` for its characters and its end."""
+    plain, units = [], []
+    for unit in _UNIT.finditer(text):
+        letters = _letters(unit[0]) if len(unit[0]) > 1 else unit[0].replace("+", plus)
+        plain.append(letters)
+        units += [unit.start()] * len(letters)
+    return "".join(plain), [*units, len(text)]
 
 
 def _flattened(text: str) -> tuple[str, list[int]]:
@@ -147,12 +184,11 @@ def _flattened(text: str) -> tuple[str, list[int]]:
     The position of a character is the start of its original letter, which may have marks.
     """
     letters: list[list[Any]] = []
-    for unit in _UNIT.finditer(text):
-        char = _letter(unit[0])
+    for at, char in enumerate(text):
         if letters and unicodedata.combining(char):
             letters[-1][1] += char
         else:
-            letters.append([unit.start(), char])
+            letters.append([at, char])
     flat, starts = [], []
     for start, letter in letters:
         as_compared = _fold(letter)

@@ -43,18 +43,21 @@ READY = MessageKind(
 MOST = 100  # ids in a message
 
 
-def known(into: MaterialSet, materials: Collection[Material]) -> set[tuple[str, datetime | None]]:
-    """Return which of these versions we have, in this set or in another set of its order."""
+def known(
+    into: MaterialSet, materials: Collection[Material]
+) -> dict[tuple[str, datetime | None], str]:
+    """Return the file names of the versions we have, in this set or another set of its order."""
     ids = [one.platform_id for one in materials]
     sets = {"material_set__order": into.order_id} if into.order_id else {"material_set": into}
     found = Material.objects.filter(platform_id__in=ids, **sets)
-    return set(found.values_list("platform_id", "modified_at"))
+    rows = found.values_list("platform_id", "modified_at", "file_name")
+    return {(key, modified_at): name for key, modified_at, name in rows}
 
 
 def tell(
     into: MaterialSet,
     materials: Collection[Material],
-    before: set[tuple[str, datetime | None]],
+    before: Collection[tuple[str, datetime | None]],
     *,
     now: datetime,
 ) -> bool:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from crm_sync import row_locks
 from crm_sync.models.due import backoff
+from crm_sync.naming import FORGOTTEN
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
@@ -169,6 +170,9 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
     for one in materials:
         one.material_set = into
     before = material_messages.known(into, materials)
+    blanked = {key: name for (key, _), name in before.items() if FORGOTTEN in name}
+    for one in materials:  # a person whom we were asked to forget does not come back (S23)
+        one.file_name = blanked.get(one.platform_id, one.file_name)
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )

@@ -4,7 +4,9 @@ Their contacts are blanked completely. Then everything that our apps store is se
 (`crm_sync.forgetting`).
 """
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from axes.models import AccessAttempt
 from django.contrib.admin.models import LogEntry
@@ -12,10 +14,11 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django_otp.plugins.otp_static.models import StaticDevice
 
 from crm_sync import forgetting, row_locks
 from crm_sync.forgetting import Column, Mention
-from crm_sync.models import NamedView
+from crm_sync.models import AuthenticatorApp, NamedView, ProviderAccount
 from crm_sync.naming import FORGOTTEN, NameSearch
 from crm_sync.security import provider_login, second_factor
 from orders.mirror import forgotten_people
@@ -36,6 +39,7 @@ OF_AN_ACCOUNT: tuple[type[Model], ...] = (
     *(PersonSettings, ReminderSettings, Reminder, CalendarFeed, Look),
     NamedView,
 )
+NAMES_OF_AN_ACCOUNT = ("username", "first_name", "last_name", "email")
 
 
 def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
@@ -69,7 +73,7 @@ def _mark(person: Person, now: datetime) -> None:
 
 
 def _contacts(person: Person) -> dict[Column, list[int]]:
-    """Return the rows that are blanked completely, by contact column. Other rows are searched."""
+    """Return the rows that go or are blanked completely, by column. Other rows are searched."""
     found: dict[Column, list[int]] = {
         (PlatformUser, name): list(person.keys(USER)) for name in CONTACT
     }
@@ -78,7 +82,29 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
         for workspace_id, platform_id in person.keys(PHOTOGRAPHER)
         for key in _assignments(workspace_id, platform_id).values_list("pk", flat=True)
     ]
+    accounts = User.objects.filter(pk__in=person.keys(ACCOUNT))
+    found |= {(User, name): list(person.keys(ACCOUNT)) for name in NAMES_OF_AN_ACCOUNT}
+    for rows in _gone_with(accounts):
+        keys = list(rows.values_list("pk", flat=True))
+        found |= {(rows.model, one.name): keys for one in rows.model._meta.fields}
     return found
+
+
+def _gone_with(accounts: QuerySet[User]) -> Iterator[QuerySet[Any]]:
+    """Yield the rows that go when the accounts are closed."""
+    yield _failed_logins(accounts)
+    for model in OF_AN_ACCOUNT:
+        yield model._default_manager.filter(person__in=accounts)
+    for model in (ProviderAccount, AuthenticatorApp, StaticDevice):
+        yield model._default_manager.filter(user__in=accounts)
+
+
+def _failed_logins(accounts: Iterable[User]) -> QuerySet[AccessAttempt]:
+    # A failed login has a name only if it is that of an account (`login.name_kept`).
+    mine: QuerySet[AccessAttempt] = AccessAttempt.objects.filter(
+        username__in=[row.username for row in accounts]
+    )
+    return mine
 
 
 def _blank_contacts(person: Person, *, write: bool) -> list[Mention]:
@@ -135,8 +161,7 @@ def _blank_documents(person: Person, *, write: bool) -> list[Mention]:
 def _close_accounts(person: Person, *, write: bool) -> list[Mention]:
     """Blank our own accounts. The log names an account by its key, which now reveals nothing."""
     rows = list(User.objects.filter(pk__in=person.keys(ACCOUNT)))
-    # A failed login has a name only if it is that of an account (`login.name_kept`).
-    failed = AccessAttempt.objects.filter(username__in=[row.username for row in rows])
+    failed = _failed_logins(rows)
     found = [
         Mention(str(one._meta.verbose_name), one.pk, [str(one)], is_left=False) for one in failed
     ]
@@ -156,7 +181,7 @@ def _close(row: User) -> None:
         row.groups.clear()
         row.user_permissions.clear()
         row.workspaces.clear()
-        AccessAttempt.objects.filter(username=row.username).delete()
+        _failed_logins([row]).delete()
         row.set_unusable_password()
         row.username = f"{FORGOTTEN} {row.pk}"
         row.first_name = row.last_name = row.email = ""

@@ -8,6 +8,7 @@ from crm_sync.hooks import FreeText
 from properties.models import (
     Change,
     DeliveredFile,
+    DriftCheck,
     Fetch,
     Import,
     Property,
@@ -20,7 +21,8 @@ FREE_TEXT = (
     FreeText(Property, ("last_answer",)),
     FreeText(Change, ("note",)),
     FreeText(DeliveredFile, ("problem",)),
-    FreeText(Fetch, ("problem",)),
+    FreeText(DriftCheck, ("stopped",)),
+    FreeText(Fetch, ("text", "problem")),
     FreeText(Import, ("problem",)),
     FreeText(Undo, ("problem",)),
     FreeText(Recurring, ("problem",)),

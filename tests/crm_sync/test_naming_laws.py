@@ -2,10 +2,11 @@
 
 import json
 import unicodedata
+from urllib.parse import quote, quote_plus
 
 from hypothesis import given, strategies as st
 
-from crm_sync.naming import FORGOTTEN, NameSearch, fault, folded
+from crm_sync.naming import FORGOTTEN, NameSearch, fault, folded, text_of
 
 NAMES = ["Müller Jörg", "Anna Weiß", "Łukasz Żak", "İnci Öz", "Иван Петров", "joerg@example.com"]
 FORMS = [str, str.upper, str.lower, str.title]
@@ -39,6 +40,33 @@ def test_a_name_is_found_in_json_however_it_is_written(name, composed, is_ascii)
     text = json.dumps({"note": f"with {written}."}, ensure_ascii=is_ascii)
     blanked, left = looked_for(name).blanked(text)
     assert (json.loads(blanked), left) == ({"note": f"with {FORGOTTEN}."}, [])
+
+
+@given(st.sampled_from([*NAMES, 'Jo "Mü" Meier', "+41 44 555 01 01"]), st.sampled_from(COMPOSED))
+def test_a_name_is_found_as_a_link_and_json_in_json_have_it(name, composed):
+    written = unicodedata.normalize(composed, name)
+    inner = json.dumps({"note": f"asked\n{written}\tagain"})
+    for text in (
+        json.dumps({"in": inner}),
+        f"https://a.example/of/{quote(written, safe='')}",
+        f"https://a.example/?of={quote_plus(written)}&to=1",
+    ):
+        blanked, left = looked_for(name).blanked(text)
+        assert (blanked.count(FORGOTTEN), left) == (1, [])
+        assert not looked_for(name).shown(blanked)
+    blanked, _ = looked_for(name).blanked(json.dumps({"in": inner}))
+    assert json.loads(json.loads(blanked)["in"]) == {"note": f"asked\n{FORGOTTEN}\tagain"}
+
+
+def test_a_plus_before_an_address_belongs_to_it_and_between_names_of_a_form_is_a_space():
+    assert looked_for("anna@a.example").blanked("x+anna@a.example") == ("x+anna@a.example", [])
+    text = "?of=Eva+Anna+Weiss"
+    assert looked_for("Anna Weiß").blanked(text) == (text, [text])
+
+
+def test_bytes_that_are_no_utf_8_are_read_too():
+    for encoding in ("utf-8", "latin-1", "utf-16"):
+        assert "Müller Jörg" in text_of('{"note": "Müller Jörg"}'.encode(encoding))
 
 
 @given(st.text(), st.sampled_from(NAMES))

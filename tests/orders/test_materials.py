@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from io import StringIO
 from urllib.parse import parse_qs
 
 import pytest
+from django.core.management import call_command
 
 from crm_sync import hooks
 from crm_sync.hooks import Outcome
@@ -264,6 +266,23 @@ def test_a_second_time_all_is_asked_for_also_what_seems_older(box, delivered, as
     ]
     assert Material.objects.get(visual_type="POST_WEB").file_name == "better.png"
     assert kept() == {"POST": ["POST", "POST"], "POST_WEB": ["POST_WEB"]}
+
+
+@pytest.mark.rule("S23")
+def test_a_person_who_was_forgotten_does_not_come_back_as_the_name_of_a_file(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    there(box, order)[0]["fileName"] = "Anna Schmidt.png"
+    announce(order, "POST")
+    fetch(order)
+    call_command("forget_person", "Anna Schmidt", stdout=StringIO())
+    blanked = Material.objects.get(platform_id=there(box, order)[0]["id"])
+    assert blanked.file_name == "[forgotten].png"
+    there(box, order)[0]["modifiedAt"] = (now() + timedelta(days=2)).isoformat()
+    announce(order, "POST", seconds=1)
+    fetch(order)
+    before, modified_at = blanked.file_name, blanked.modified_at
+    blanked.refresh_from_db()
+    assert (blanked.file_name, blanked.modified_at > modified_at) == (before, True)
 
 
 def test_a_type_that_is_announced_after_it_was_fetched_is_fetched_again(box, delivered):
