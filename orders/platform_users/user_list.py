@@ -18,7 +18,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import SyncError, TransientError, problem_of
 from crm_sync.platform.lists import Page
-from crm_sync.sentence import sentence
+from crm_sync.sentence import counted_sentence, sentence
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -98,9 +98,10 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
         return PageOutcome.MORE
     shown = sum(counts.values())
     if page.total is not None and shown < page.total:
-        text = sentence(
-            "the platform says that it has %(total)s users, and its pages showed %(shown)s",
-            total=page.total,
+        text = counted_sentence(
+            "the platform says that it has %(count)s user, and its pages showed %(shown)s",
+            "the platform says that it has %(count)s users, and its pages showed %(shown)s",
+            count=page.total,
             shown=shown,
         )
         queues.put_off(claim, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)

@@ -246,6 +246,13 @@ def test_a_walk_that_ends_too_early_makes_nobody_gone(box, workspace):
     assert pull(workspace) == {"page read": 3, "read": 1}
 
 
+def test_one_user_who_stands_on_no_page_is_one_user(box, workspace):
+    people(box, 1)
+    Between(box, PLATFORM).reword = reworded(lambda page: page["content"].clear())
+    assert pull(workspace) == {"incomplete": 1}
+    assert progress().problem == "the platform says that it has 1 user, and its pages showed 0"
+
+
 def test_a_platform_that_does_not_know_pages_is_named_and_not_asked_for_ever(box, workspace):
     people(box, 300)
 
