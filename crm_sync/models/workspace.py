@@ -22,7 +22,7 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, ErrorKind, OnHold
-from crm_sync.platform.work_kind import NAMES, WorkKind
+from crm_sync.platform.work_kind import LEAVING, NAMES, WorkKind
 from crm_sync.secrets import EncryptedTextField, several
 from crm_sync.sentence import sentence
 from crm_sync.text import capitalized
@@ -202,12 +202,12 @@ class Workspace(Pausing):
         """Raise `OnHold`, with the reason, if a person holds this kind of work now (I34)."""
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
-            text = sentence(
-                "%(work)s of %(workspace)s are %(because)s. Nothing was sent.",
-                work=NAMES[kind],
-                workspace=self.slug,
-                because=hold.because,
-            )
+            named = {"work": NAMES[kind], "workspace": self.slug, "because": hold.because}
+            text = sentence("%(work)s of %(workspace)s are %(because)s.", **named)
+            if kind in LEAVING:
+                text = sentence(
+                    "%(work)s of %(workspace)s are %(because)s. Nothing was sent.", **named
+                )
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))
 

@@ -206,6 +206,14 @@ def test_nobody_cancels_or_moves_an_order_that_is_held(box, workspace, confirmed
 
 
 @pytest.mark.rule("I34")
+def test_of_an_import_that_is_held_nobody_reads_that_nothing_was_sent(workspace):
+    pause(workspace, WorkKind.IMPORTS)
+    with pytest.raises(OnHold) as held:
+        workspace.refuse_held(WorkKind.IMPORTS)
+    assert str(held.value) == "Imports of main are held by a person: prices are wrong."
+
+
+@pytest.mark.rule("I34")
 def test_messages_to_other_systems_wait(workspace, settings):
     settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
     with receiving() as receiver:
