@@ -111,6 +111,9 @@ def test_why_a_record_is_refused_is_german_on_the_page_and_in_its_file(main, ger
     assert cells(german, row)[0] == f"Objektreferenz: {ALIKE}"
     *_, refused = german.get(f"{IMPORTS}{row.pk}/refused.csv").content.decode().splitlines()
     assert refused == f'Zeile 2,a1,"objectReferenceId: {ALIKE}"'
+    rows(row).update(report=row.report | {"counts": row.report["counts"] | {"refused": 1_235}})
+    *_, more = german.get(f"{IMPORTS}{row.pk}/refused.csv").content.decode().splitlines()
+    assert more == "und 1.234 weitere,,"
 
 
 @pytest.mark.parametrize(

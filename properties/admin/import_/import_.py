@@ -320,7 +320,7 @@ class ImportAdmin(ReadOnlyAdmin):
             writer.writerow([guard(text, GUARDED_IN_CSV) for text in cells])
         more = count(summary, "refused") - len(refused)
         if more > 0:
-            writer.writerow([gettext("and %(count)s more") % {"count": more}, "", ""])
+            writer.writerow([gettext("and %(count)s more") % {"count": number(more)}, "", ""])
         return response
 
     def _may_map(self, request: HttpRequest) -> bool:
