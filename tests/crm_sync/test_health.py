@@ -89,6 +89,13 @@ def test_a_database_that_is_older_than_the_version_takes_no_callbacks(db):
     assert get("/readyz") == OK
 
 
+def test_a_database_that_is_replaced_by_an_older_one_under_a_process_is_seen_within_a_minute(db):
+    assert get("/readyz") == OK
+    MigrationRecorder(connection).record_unapplied("crm_sync", "0020_secret_sent")
+    with time_machine.travel(timezone.now() + timedelta(minutes=1)):
+        assert get("/readyz") == (503, {"status": "the database lacks 1 migration"})
+
+
 def test_whoever_asks_often_costs_one_row_and_one_write_a_second(db, django_assert_num_queries):
     assert get("/readyz") == OK
     with django_assert_num_queries(0):
