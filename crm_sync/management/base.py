@@ -63,6 +63,7 @@ class SyncCommand(BaseCommand):
     """A command with `--json`; subclasses set `changes = True` to get `--dry-run` as well."""
 
     changes = False
+    has_printed = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -72,7 +73,16 @@ class SyncCommand(BaseCommand):
             )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run the command. If something is not ready, end with one line about what to do."""
+        """Run the command. One that fails before its JSON document prints {"error": text}."""
+        try:
+            return self._executed(*args, **options)
+        except CommandError as error:
+            if options.get("json") and not self.has_printed:
+                self.stdout.write(json.dumps({"error": str(error)}))
+            raise
+
+    def _executed(self, *args: Any, **options: Any) -> Any:
+        """If something is not ready, end with one line about what to do."""
         try:
             result = super().execute(*args, **options)
             self.stdout.flush()
@@ -148,6 +158,7 @@ class SyncCommand(BaseCommand):
     def emit(self, document: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
         """Print the result: one JSON document, or lines for a person."""
         if as_json:
+            self.has_printed = True
             self.stdout.write(json.dumps(document, indent=2, default=str, ensure_ascii=False))
         else:
             for line in lines:

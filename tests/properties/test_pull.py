@@ -420,6 +420,18 @@ def test_the_command_pulls_and_says_what_it_found(box, workspace, stock, capsys)
     }
 
 
+def test_a_pull_that_fails_says_why_in_json_too(box, workspace, stock, capsys):
+    box.faults.set({"rules": [{"fault": "UNAVAILABLE"}]})
+    with pytest.raises(CommandError) as error:
+        call_command("pull_properties", "main", "--json")
+    assert json.loads(capsys.readouterr().out) == {"error": str(error.value)}
+    assert error.value.returncode == 1
+    with pytest.raises(CommandError) as error:
+        call_command("pull_properties", "lost", "--json")
+    assert json.loads(capsys.readouterr().out) == {"error": str(error.value)}
+    assert error.value.returncode == 2
+
+
 def test_the_command_ends_an_older_walk_says_so_and_walks_anew(box, workspace, stock, capsys):
     steps = pull(workspace, size=10)
     next(steps)

@@ -33,6 +33,12 @@ class CtrlC:
         return execute(sql, *rest)
 
 
+def test_an_import_that_fails_says_why_in_json_too(main, capsys, tmp_path):
+    (tmp_path / "note.txt").write_text("this is no feed")
+    code, out, error = run(capsys, "import_properties", "main", tmp_path / "note.txt", "--json")
+    assert (code, json.loads(out)) == (1, {"error": error.strip()})
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_says_what_was_written_and_the_next_run_goes_on(main, capsys, tmp_path, times):
     path = table(tmp_path, [f"A{n}" for n in range(250)])
