@@ -1,5 +1,6 @@
 """The same edits, typed by people of several places, are the same values and the same call."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -7,6 +8,9 @@ from django.http import QueryDict
 from django.utils.translation import override
 from hypothesis import given, settings, strategies as st
 
+from properties.catalog import FIELDS
+from properties.catalog.numbers import Unreadable
+from properties.forms import input_values
 from properties.forms.set_form import SetForm
 from properties.models import Property
 from tests.languages.test_input import HIGH, NBSP, OFFERED, THIN, speak
@@ -53,6 +57,26 @@ def values(price, area, rooms, at) -> dict[str, object]:
         "energyCertificate.issuedAt": f"{at:%Y-%m-%d}",
         "availabilityStartAt": f"{at:%Y-%m-%dT%H:%M:00Z}",
     }
+
+
+NUMBERS = st.from_regex(r"[0-9]{1,3}[.,' ][0-9]{2,3}([.,' ][0-9]{1,3})?", fullmatch=True)
+SOME_DAYS = st.from_regex(r"[1-9][./-][1-9][./-](20)?2[0-9]", fullmatch=True)
+
+
+@settings(max_examples=500)
+@given(
+    NUMBERS.map(lambda text: ("areaBwf", text))
+    | NUMBERS.map(lambda text: ("prices.rent.net", text))
+    | SOME_DAYS.map(lambda text: ("energyCertificate.issuedAt", text)),
+)
+def test_what_two_languages_read_is_the_same_in_both(typed):
+    """Whoever changes the language in another tab is asked, and gets no other value."""
+    path, text = typed
+    found = set()
+    for language in OFFERED:
+        with override(language), suppress(Unreadable):
+            found.add(input_values.read(FIELDS[path], text, UTC))
+    assert len(found) <= 1
 
 
 @settings(max_examples=25)
