@@ -536,6 +536,7 @@ def test_a_user_is_typed_where_none_is_known_yet(home, agent):
         ({"quantity-11": "-1"}, "greater than or equal to 0"),
         ({"quantity-11": "101"}, "less than or equal to 100"),
         ({"quantity-11": "many"}, "Enter a whole number."),
+        ({"quantity-11": "1.000"}, "Enter a whole number."),
         ({"quantity-11": "1", "billing": "99"}, "Select a valid choice. 99 is not one"),
         ({"quantity-11": "1", "user": "999"}, "Select a valid choice. 999 is not one"),
     ],

@@ -22,6 +22,7 @@ from orders.placing.acting_user import find_user
 from orders.placing.drafts import Choices
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session_offer import NO_PRICE, PARTS, Document, labels, price_of
+from properties.admin.source.source_form import WholeNumber
 
 MOST_OF_ONE = 100
 QUANTITY = "quantity-"
@@ -50,7 +51,7 @@ class ChoiceForm(forms.Form):
         chosen = {str(one["id"]): one["quantity"] for one in placement.products}
         for product in placement.offered:
             key = str(product.get("id"))
-            self.fields[f"{QUANTITY}{key}"] = forms.IntegerField(
+            self.fields[f"{QUANTITY}{key}"] = WholeNumber(
                 label=product_name(product),
                 min_value=0,
                 max_value=MOST_OF_ONE,
