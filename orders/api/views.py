@@ -18,9 +18,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from crm_sync.api.body import MomentField
+from crm_sync.api.body import MomentField, Strict
 from crm_sync.api.error_answers import Refused
-from crm_sync.api.views import WITHOUT_READ, ListView, NewestFirst, PageQuery, Pages, View
+from crm_sync.api.views import (
+    WITHOUT_READ,
+    ListView,
+    NewestFirst,
+    PageQuery,
+    Pages,
+    QueryView,
+    View,
+)
 from crm_sync.platform import references
 from orders.api.serializers import (
     CancelSerializer,
@@ -158,11 +166,14 @@ class PropertyOrders(OrderView, ListView[Order]):
         if getattr(self, "swagger_fake_view", False):  # the schema has no address
             return Order.objects.none()
         mine = self.property_(self.kwargs["reference"])
-        return Order.objects.filter(real_estate_property=mine).prefetch_related(*SHOWN)
+        rows = Order.objects.filter(real_estate_property=mine)
+        return rows.defer("observed").prefetch_related(*SHOWN)
 
 
-class PropertyMaterials(OrderView):
-    """The materials of a property."""
+class PropertyMaterials(OrderView, QueryView):
+    """The materials of a property, without pages."""
+
+    query = Strict
 
     scopes = {"GET": READ}
 
@@ -234,8 +245,10 @@ class OneOrder(OrderView):
         return Response(OrderSerializer(self.order(order_id)).data)
 
 
-class OrderMaterials(OrderView):
-    """The materials of an order."""
+class OrderMaterials(OrderView, QueryView):
+    """The materials of an order, without pages."""
+
+    query = Strict
 
     scopes = {"GET": READ}
 

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
+from orders.models import Assignment, Order
 from properties.models import Property
 from tests.api import error, program
 from tests.orders.admin_rows import make_assignment, make_order, note
@@ -81,6 +82,38 @@ def test_pages_follow_each_other_while_orders_are_added(erp, main):
 @pytest.mark.parametrize("path", ["status", "updated_since", "reference", "state"])
 def test_a_filter_that_is_empty_or_unknown_is_refused(erp, path):
     assert error(erp.call("GET", f"/orders?{path}=")) == (400, "invalid", [path])
+
+
+@pytest.mark.parametrize("path", ["/orders/1/materials", "/properties/A-1/materials"])
+def test_a_list_of_materials_has_no_pages_and_refuses_every_parameter(erp, main, path):
+    home = Property.objects.create(workspace=main, object_reference_id="A-1")
+    make_order(main, "1", real_estate_property=home)
+    assert erp.get(path) == {"items": []}
+    assert error(erp.call("GET", f"{path}?limit=5")) == (400, "invalid", ["limit"])
+
+
+@pytest.mark.parametrize("path", ["/orders", "/properties/A-1/orders"])
+def test_five_thousand_orders_take_as_many_queries_a_page_and_none_reads_a_document(
+    erp, main, path
+):
+    home = Property.objects.create(workspace=main, object_reference_id="A-1")
+    columns = {"workspace": main, "real_estate_property": home, "status": "PLACED"}
+    orders = Order.objects.bulk_create(
+        [Order(**columns, platform_id=f"{n}", observed={"n": n}) for n in range(5_000)]
+    )
+    Assignment.objects.bulk_create(
+        Assignment(workspace=main, order=one, platform_id=f"a{one.platform_id}") for one in orders
+    )
+    erp.get(f"{path}?limit=1")  # notes that the token is used
+    address, seen, queries = f"{path}?limit=500", set(), set()
+    while address:
+        with CaptureQueriesContext(connection) as captured:
+            page = erp.get(address)
+        queries.add(len(captured))
+        assert [one["sql"] for one in captured if '"orders_order"."observed"' in one["sql"]] == []
+        seen |= {one["assignments"][0]["id"] for one in page["items"]}
+        address = (page["next"] or "").partition("/api/v1")[2]
+    assert (len(seen), len(queries)) == (5_000, 1)
 
 
 @pytest.mark.rule("S12")
