@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _, ngettext
 
+from crm_sync import row_locks
 from crm_sync.hooks import MessageFacts, MessageKind
 from crm_sync.links import absolute
 from crm_sync.outgoing import outbox
@@ -46,10 +47,15 @@ MOST = 100  # ids in a message
 def known(
     into: MaterialSet, materials: Collection[Material]
 ) -> dict[tuple[str, datetime | None], str]:
-    """Return the file names of the versions we have, in this set or another set of its order."""
+    """Lock what we have of these, in this set or another one of its order: version to file name.
+
+    Until the commit nobody else blanks a name (S23).
+    """
     ids = [one.platform_id for one in materials]
-    sets = {"material_set__order": into.order_id} if into.order_id else {"material_set": into}
-    found = Material.objects.filter(platform_id__in=ids, **sets)
+    sets = {"order": into.order_id} if into.order_id else {"pk": into.pk}
+    of_sets = MaterialSet.objects.filter(**sets).values("pk")
+    found = Material.objects.filter(platform_id__in=ids, material_set__in=of_sets)
+    row_locks.lock(found)
     rows = found.values_list("platform_id", "modified_at", "file_name")
     return {(key, modified_at): name for key, modified_at, name in rows}
 

@@ -1,14 +1,19 @@
 """What the platform generated for a property stands on its page and in a command (§4.5, A40)."""
 
 import json
+from io import StringIO
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils.timezone import now
 
+from crm_sync import hooks
+from crm_sync.work import turn
 from orders.models import Material, MaterialSet
 from tests.orders.test_events import hear
+from tests.together import crossing
 
 pytestmark = pytest.mark.django_db
 
@@ -19,6 +24,22 @@ def generated(box, home, drain_all):
     box.marketing_ready("201", "INSTAGRAM")
     hear(box, drain_all)
     return list(Material.objects.order_by("target_platform"))
+
+
+@pytest.mark.rule("S23")
+@pytest.mark.django_db(transaction=True)
+def test_a_person_who_is_forgotten_while_the_list_is_read_does_not_come_back(box, home, drain_all):
+    box.marketing_ready("201", "LINKEDIN")
+    box.workspace.marketing["201"][0]["fileName"] = "Anna Schmidt.png"
+    hear(box, drain_all)
+    assert Material.objects.get().file_name == "Anna Schmidt.png"
+    MaterialSet.objects.update(due_at=now())
+    crossing(
+        lambda: turn.take(hooks.queue("materials"), home.workspace_id, seconds=20.0),
+        lambda: call_command("forget_person", "Anna Schmidt", stdout=StringIO()),
+        at='INSERT INTO "orders_material" ',
+    )
+    assert Material.objects.get().file_name == "[forgotten].png"
 
 
 def page(client: Client, home) -> str:
