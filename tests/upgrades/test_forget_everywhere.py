@@ -17,6 +17,7 @@ from django.db.models import BinaryField, CharField, Field, JSONField, Model, Te
 
 from crm_sync.models import ReceivedEvent
 from crm_sync.secrets import EncryptedTextField
+from crm_sync.work import heartbeat
 from orders.models import Assignment, PlatformUser
 from tests.orders.test_forget_person import forget
 from tests.properties.uploaded import upload
@@ -141,6 +142,7 @@ def holding() -> dict[tuple[str, Any], str]:
 @pytest.mark.rule("S23")
 @pytest.mark.django_db(transaction=True)
 def test_who_is_in_each_text_is_removed_or_told(day, workspace, box, drain_all, tmp_path, boss):
+    heartbeat.forget()  # another test may have shown that this process lives
     fill(workspace, box, drain_all, tmp_path, boss)
     account = User.objects.get(username="agent")
     upload(workspace, account, f"object_reference_id,title\nU-1,{ALL}\n".encode(), name="own.csv")
@@ -165,7 +167,7 @@ def test_who_is_in_each_text_is_removed_or_told(day, workspace, box, drain_all, 
     untold = {column for place, column in held.items() if place not in told}
     assert (code, untold, {where for where, _ in told - held.keys()}) == (3, set(), set())
     stays = {f"{model}.{name}" for (model, _), names in STAYS.items() for name in names.split()}
-    assert set(held.values()) == stays
+    assert set(held.values()) ^ stays == set()
     files = [one for one in (tmp_path / "data").rglob("*") if one.is_file()]
     named = {one.parent.name for one in files if b"Xylander" in one.read_bytes()}
     assert named == {"imports"}  # until their import ends, or 7 days
