@@ -67,6 +67,12 @@ LONGEST_SEARCH = 200  # characters: a database refuses a statement that compares
 View = TypeVar("View", bound=Callable[..., Any])
 
 
+class WholeNumber(forms.IntegerField):
+    """A whole number without marks: of `1.000`, Django makes 1, and people mean a thousand."""
+
+    re_decimal = re.compile("(?!)")  # what Django takes off the end of a number: nothing
+
+
 def once_more_if_taken(view: View) -> View:
     """Take a form once more if its name was taken, or its row was removed, at this moment.
 

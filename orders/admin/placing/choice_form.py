@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from crm_sync.admin.ui.base import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelectWidget,
+    WholeNumber,
 )
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
@@ -22,7 +23,6 @@ from orders.placing.acting_user import find_user
 from orders.placing.drafts import Choices
 from orders.placing.failures import NoSuchChoice
 from orders.placing.session_offer import NO_PRICE, PARTS, Document, labels, price_of
-from properties.admin.source.source_form import WholeNumber
 
 MOST_OF_ONE = 100
 QUANTITY = "quantity-"

@@ -13,13 +13,14 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
+    WholeNumber,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.text import capitalized
 from orders.models import Target
 from orders.targets import name_pattern
 from orders.targets.target_rules import place_faults, product_faults, with_effects
-from properties.admin.source.source_form import Hidden, PlaceForm, WholeNumber
+from properties.admin.source.source_form import Hidden, PlaceForm
 
 
 class ProductsField(forms.CharField):

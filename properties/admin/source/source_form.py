@@ -17,6 +17,7 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
+    WholeNumber,
 )
 from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.sentence import said
@@ -38,12 +39,6 @@ class Hidden(forms.CharField):
     def prepare_value(self, value: Any) -> str:
         """Put nothing into the page."""
         return ""
-
-
-class WholeNumber(forms.IntegerField):
-    """A whole number without marks: of `1.000`, Django makes 1, and people mean a thousand."""
-
-    re_decimal = re.compile("(?!)")  # what Django takes off the end of a number: nothing
 
 
 class PlaceForm(ModelForm):
