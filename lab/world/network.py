@@ -79,7 +79,10 @@ class Network:
             if call.is_mute or world.happens(f"{name} answer lost", often):
                 world.tell(f"the answer to {call.what} is lost: {answer[0]}")
                 return
-            world.at(world.now + call.back, lambda: give(answer)) if call.back else give(answer)
+            if call.back:
+                world.at(world.now + call.back, lambda: give(answer))
+            else:
+                give(answer)
             call.after()
 
         def give(answer: Answer) -> None:
