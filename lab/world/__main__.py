@@ -34,6 +34,7 @@ import argparse  # noqa: E402
 import gc  # noqa: E402
 import json  # noqa: E402
 import tempfile  # noqa: E402
+import traceback  # noqa: E402
 from dataclasses import asdict  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -72,8 +73,12 @@ def main(arguments: list[str]) -> int:
             pid = os.fork()
             if pid == 0:
                 cores.pin(number)
-                seeds = _Seeds(options, began, number)
-                os._exit(_play(seeds, template, folder, options))
+                seeds, code = _Seeds(options, began, number), 1
+                try:
+                    code = _play(seeds, template, folder, options)
+                except Exception:  # noqa: BLE001 - nothing of it may reach the parent's frames
+                    traceback.print_exc()
+                os._exit(code)
             codes.append(pid)
         return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in codes)
 

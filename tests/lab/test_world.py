@@ -66,6 +66,18 @@ def test_one_bound_can_be_tried_alone_and_without_faults():
     assert [text for text in story if " is killed " in text or " is lost" in text] == []
 
 
+@pytest.mark.processes
+def test_a_bound_that_fails_by_itself_ends_its_run_and_says_where(tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    place = tree / "lab" / "world" / "bounds" / "pushes.py"
+    whole = "def edits(on: Clock) -> None:\n"
+    place.write_text(place.read_text().replace(whole, whole + "    raise ValueError('no bound')\n"))
+    code, told = played("--bounds", "edits", "--seeds", "2", "--json", tree=tree)
+    assert code == 1
+    assert told.count("ValueError: no bound") == 2
+
+
 def test_a_bound_that_there_is_not_is_told_beside_those_that_there_are():
     code, told = played("--bounds", "edits,edit", "--seeds", "1")
     assert (code, told.partition(",")[0]) == (2, "edit is not a bound; there are edits")
