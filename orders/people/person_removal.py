@@ -4,7 +4,7 @@ Their contacts are blanked completely. Then everything that our apps store is se
 (`crm_sync.forgetting`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +20,6 @@ from crm_sync import forgetting, row_locks
 from crm_sync.forgetting import Column, Mention
 from crm_sync.models import AuthenticatorApp, NamedView, ProviderAccount
 from crm_sync.naming import FORGOTTEN, NameSearch
-from crm_sync.security import provider_login, second_factor
 from orders.mirror import forgotten_people
 from orders.models import (
     Assignment,
@@ -82,7 +81,7 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
         for workspace_id, platform_id in person.keys(PHOTOGRAPHER)
         for key in _assignments(workspace_id, platform_id).values_list("pk", flat=True)
     ]
-    accounts = User.objects.filter(pk__in=person.keys(ACCOUNT))
+    accounts = list(User.objects.filter(pk__in=person.keys(ACCOUNT)))
     found |= {(User, name): list(person.keys(ACCOUNT)) for name in NAMES_OF_AN_ACCOUNT}
     for rows in _gone_with(accounts):
         keys = list(rows.values_list("pk", flat=True))
@@ -90,7 +89,7 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
     return found
 
 
-def _gone_with(accounts: QuerySet[User]) -> Iterator[QuerySet[Any]]:
+def _gone_with(accounts: Collection[User]) -> Iterator[QuerySet[Any]]:
     """Yield the rows that go when the accounts are closed."""
     yield _failed_logins(accounts)
     for model in OF_AN_ACCOUNT:
@@ -99,7 +98,7 @@ def _gone_with(accounts: QuerySet[User]) -> Iterator[QuerySet[Any]]:
         yield model._default_manager.filter(user__in=accounts)
 
 
-def _failed_logins(accounts: Iterable[User]) -> QuerySet[AccessAttempt]:
+def _failed_logins(accounts: Collection[User]) -> QuerySet[AccessAttempt]:
     # A failed login has a name only if it is that of an account (`login.name_kept`).
     mine: QuerySet[AccessAttempt] = AccessAttempt.objects.filter(
         username__in=[row.username for row in accounts]
@@ -174,14 +173,11 @@ def _close_accounts(person: Person, *, write: bool) -> list[Mention]:
 
 def _close(row: User) -> None:
     with transaction.atomic():
-        for model in OF_AN_ACCOUNT:
-            model._default_manager.filter(person=row).delete()
-        second_factor.remove([row.pk])
-        provider_login.connect(row, "")
+        for rows in _gone_with([row]):
+            rows.delete()
         row.groups.clear()
         row.user_permissions.clear()
         row.workspaces.clear()
-        _failed_logins([row]).delete()
         row.set_unusable_password()
         row.username = f"{FORGOTTEN} {row.pk}"
         row.first_name = row.last_name = row.email = ""
