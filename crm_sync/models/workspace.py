@@ -203,11 +203,12 @@ class Workspace(Pausing):
         now = timezone.now()
         if hold := Hold.objects.holding(self.pk, kind, now):
             named = {"work": NAMES[kind], "workspace": self.slug, "because": hold.because}
-            text = sentence("%(work)s of %(workspace)s are %(because)s.", **named)
             if kind in LEAVING:
                 text = sentence(
                     "%(work)s of %(workspace)s are %(because)s. Nothing was sent.", **named
                 )
+            else:
+                text = sentence("%(work)s of %(workspace)s are %(because)s.", **named)
             later = now + AGAIN
             raise OnHold(text, until=min(hold.until or later, later))
 

@@ -44,7 +44,7 @@ READY = MessageKind(
 MOST = 100  # ids in a message
 
 
-def known(
+def lock_known(
     into: MaterialSet, materials: Collection[Material]
 ) -> dict[tuple[str, datetime | None], str]:
     """Lock what we have of these, in this set or another one of its order: version to file name.

@@ -169,7 +169,7 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
     """Write the materials of a set. Return whether one of the versions is new."""
     for one in materials:
         one.material_set = into
-    before = material_messages.known(into, materials)
+    before = material_messages.lock_known(into, materials)
     blanked = {key: name for (key, _), name in before.items() if FORGOTTEN in name}
     for one in materials:  # a person whom we were asked to forget does not come back (S23)
         one.file_name = blanked.get(one.platform_id, one.file_name)

@@ -84,14 +84,15 @@ def _apply_status(
     held = lww_field.stamp_of(row)
     write = context.write(row, lww_field, new)
     # A read was faster: its own line, message and news say so already.
-    was_read = write.is_known and row.is_confirmed and context.event.at < held.at + LAG
+    is_move, is_recent = previous != new, context.event.at < held.at + LAG
+    was_read = is_move and write.is_known and row.is_confirmed and is_recent
     context.enter(
         row,
         lww_field.fact,
         previous=previous,
         new=new,
         is_listed=is_listed,
-        was_stale=not write.is_new or (was_read and previous != new),
+        was_stale=was_read or not write.is_new,
     )
     writes = [write]
     if isinstance(row, Assignment):
