@@ -63,6 +63,17 @@ class Clock:
         there = self.judge.record.there
         return lambda: all(there(one).get(BOTH) == value for one, value in wanted.items())
 
+    def has(self, reference: str, path: str, value: object) -> Callable[[], bool]:
+        """Return what asks whether the platform has this value of a property."""
+        return lambda: bool(self.judge.record.there(reference).get(path) == value)
+
+    def place(self, name: str, reference: str) -> None:
+        """Let a program order, and wait until the platform has the order."""
+        orders = self.platform.box.workspace.orders
+        before = len(orders)
+        self.people.place(f"bound {name}", reference)
+        self.within(SOON, "an order is there", lambda: len(orders) > before)
+
     def send_events(self, name: str) -> None:
         """Let the platform send an event of each open order, or of all if none is open."""
         before = len(self.platform.events.sent)

@@ -52,7 +52,7 @@ def burst(on: Clock) -> None:
     on.within(
         6.0,
         "what a person pushes now is there beside forty new properties",
-        lambda: on.judge.record.there(REFERENCES[0]).get(BOTH) == value,
+        on.has(REFERENCES[0], BOTH, value),
     )
     on.within(35.0, "forty new properties are there", lambda: _are_forty(on))
 

@@ -57,11 +57,8 @@ def conflicting_order(on: Clock) -> None:
 
 
 def _spoiled(on: Clock, status: str) -> None:
-    on.platform.manner = Manner(spoils=lambda call: status * call.path.endswith("/orders"))
-    orders = on.platform.box.workspace.orders
-    before = len(orders)
-    on.people.place("bound spoiled", REFERENCES[0])
-    on.within(SOON, "an order is there whose answer is an error", lambda: len(orders) > before)
+    on.platform.manner = Manner(spoils=lambda call: status if call.path.endswith("/orders") else "")
+    on.place("spoiled", REFERENCES[0])
     on.world.run(on.world.now + 20)
     on.platform.manner = Manner()
     on.within(300.0, "a person settles the order", on.is_settled, LOOK_AT_ALL)
@@ -70,10 +67,7 @@ def _spoiled(on: Clock, status: str) -> None:
 
 def slow_reads(on: Clock) -> None:
     """A read whose answer is long on its way takes back nothing that came meanwhile (I23)."""
-    orders = on.platform.box.workspace.orders
-    before = len(orders)
-    on.people.place("bound slow reads", REFERENCES[0])
-    on.within(SOON, "an order is there", lambda: len(orders) > before)
+    on.place("slow reads", REFERENCES[0])
     on.platform.manner = Manner(back=lambda call: 4.0 if call.method == "GET" else 0.0)
     for number in range(4):
         on.send_events(f"slow reads {number}")

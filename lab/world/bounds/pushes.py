@@ -7,6 +7,7 @@ from django.conf import settings
 
 from lab.world import neighbour
 from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, SOON, Clock
+from lab.world.bounds.watch import Watch, is_push
 from lab.world.call_judge import LIMIT, Call
 from lab.world.judge import BOTH, OURS_ALONE
 from lab.world.people import REFERENCES
@@ -172,52 +173,41 @@ def slot_of_the_dead(on: Clock) -> None:
     on.within(
         SOON,
         "an edit is there beside that of a dead worker",
-        lambda: on.judge.record.there(REFERENCES[1]).get(BOTH) == value,
+        on.has(REFERENCES[1], BOTH, value),
     )
     on.wires.job("allow", LIMIT)
 
 
 def refused_pushes(on: Clock) -> None:
     """What was refused is not sent again (I10), and an edit amid a refusal is sent (I1)."""
-    name, pushes = REFERENCES[0], []
+    name = REFERENCES[0]
+    watch = Watch(on, lambda _: 1.0)
 
     def fails(call: Call) -> str:
-        if (call.reference, call.method) != (name, "PATCH"):
-            return ""
-        pushes.append(call)
-        return "422 No" if len(pushes) < 3 else ""
+        is_refused = is_push(call, name) and len(watch.of(name, "PATCH")) < 2
+        return "422 No" if is_refused else ""
 
-    on.platform.manner = Manner(seconds=lambda call: 1.0, fails=fails)
+    on.platform.manner.fails = fails
     on.people.change("bound refused", name, BOTH)
     on.world.run(on.world.now + 30)
-    if len(pushes) != 1:
-        on.wrong(f"what was refused is sent {len(pushes)} times in 30 s (I10)")
+    if (sent := len(watch.of(name, "PATCH"))) != 1:
+        on.wrong(f"what was refused is sent {sent} times in 30 s (I10)")
     on.people.change("bound refused again", name, BOTH)
-    on.world.run(on.world.now + SOON, lambda: len(pushes) > 1)
+    on.world.run(on.world.now + SOON, lambda: len(watch.of(name, "PATCH")) > 1)
     value = on.people.change("bound amid a refusal", name, OURS_ALONE)
-    on.within(
-        SOON,
-        "an edit amid a refusal is there",
-        lambda: on.judge.record.there(name).get(OURS_ALONE) == value,
-    )
+    on.within(SOON, "an edit amid a refusal is there", on.has(name, OURS_ALONE, value))
 
 
 def late_push(on: Clock) -> None:
     """A PATCH that lands after its deadline, and after a later one, is put right (I2)."""
     name, late = REFERENCES[0], 1.2 * settings.CALL_DEADLINE
-    firsts = iter([late])
+    firsts, began = iter([late]), on.world.now
     on.platform.manner = Manner(
-        seconds=lambda call: (
-            next(firsts, 0.05) if (call.reference, call.method) == (name, "PATCH") else 0.05
-        )
+        seconds=lambda call: next(firsts, 0.05) if is_push(call, name) else 0.05
     )
-    began = on.world.now
     on.people.change("bound late", name, BOTH)
     on.world.run(began + settings.CALL_DEADLINE + 1)
     value = on.people.change("bound after a late one", name, BOTH)
     on.world.run(began + late + 1)
-    on.within(
-        REPEATED,
-        "an edit is there after a PATCH that landed late",
-        lambda: on.judge.record.there(name).get(BOTH) == value,
-    )
+    what = "an edit is there after a PATCH that landed late"
+    on.within(REPEATED, what, on.has(name, BOTH, value))

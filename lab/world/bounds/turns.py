@@ -1,7 +1,6 @@
 """What turns promise: their rows, slots, pauses and messages (docs/architecture.md)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from math import inf
@@ -9,6 +8,7 @@ from math import inf
 from lab.world import runtime
 from lab.world.bounds.clock import AT_ONCE, LOOK_AT_ALL, SOON, Clock
 from lab.world.bounds.pushes import REPEATED, may_make
+from lab.world.bounds.watch import Seen, Watch, is_push
 from lab.world.call_judge import LIMIT, Call
 from lab.world.judge import BOTH, OURS_ALONE
 from lab.world.people import REFERENCES
@@ -25,47 +25,6 @@ PUSH = 0.8  # seconds of each call of the backlog
 EACH, SLOW = 0.3, 2.0  # seconds of a call
 
 
-@dataclass
-class Seen:
-    """A call to the platform, the job that makes it, and when its answer comes."""
-
-    call: Call
-    job: object
-    ends_at: float
-
-    def meets(self, other: "Seen") -> bool:
-        """Return whether both are under way at one time."""
-        return self.call.left_at < other.ends_at and other.call.left_at < self.ends_at
-
-
-class Watch:
-    """Sees all calls to the platform, and says how many seconds each takes."""
-
-    def __init__(self, on: Clock, seconds: Callable[[Call], float]) -> None:
-        self.on, self.seconds = on, seconds
-        self.seen: list[Seen] = []
-        on.platform.manner = Manner(seconds=self.takes)
-
-    def takes(self, call: Call) -> float:
-        """Take note of a call; return its seconds."""
-        seconds = self.seconds(call)
-        self.seen.append(Seen(call, call.thread.job, self.on.world.now + seconds))
-        return seconds
-
-    def of(self, reference: str, method: str = "") -> list[Seen]:
-        """Return the calls of a property, with one method or all."""
-        mine = (one for one in self.seen if one.call.reference == reference)
-        return [one for one in mine if method in ("", one.call.method)]
-
-    def until(self, seconds: float, what: str, is_there: Callable[[], object]) -> bool:
-        """Let the world go on until something is seen; else a promise is broken."""
-        world = self.on.world
-        world.run(world.now + seconds, lambda: bool(is_there()))
-        if not is_there():
-            self.on.wrong(f"{what}: not within {seconds:g} s")
-        return bool(is_there())
-
-
 # --- workers that stand still ---
 def suspended_workers(on: Clock) -> None:
     """What a worker has while it stands still is another one's when it wakes (I3, A8)."""
@@ -78,8 +37,7 @@ def _loses_its_row(on: Clock) -> None:
     name, firsts = REFERENCES[0], iter([inf])
 
     def takes(call: Call) -> float:
-        is_push = call.reference == name and call.method == "PATCH"
-        return next(firsts, 10.0) if is_push else 0.05
+        return next(firsts, 10.0) if is_push(call, name) else 0.05
 
     watch = Watch(on, takes)
     on.people.change("bound suspended", name, BOTH)
@@ -96,9 +54,7 @@ def _loses_its_row(on: Clock) -> None:
     if any(one.call.left_at > push.call.left_at for one in watch.of(name) if one.meets(push)):
         on.wrong("a worker that stood still calls beside the one that has its row (I3, I6)")
     on.platform.manner = Manner()
-    on.within(
-        SOON, "the last edit is there", lambda: on.judge.record.there(name).get(BOTH) == value
-    )
+    on.within(SOON, "the last edit is there", on.has(name, BOTH, value))
 
 
 def _loses_its_slot(on: Clock) -> None:
@@ -152,9 +108,7 @@ def a_pause(on: Clock) -> None:
     """Nothing is begun in a pause, and one call at a time tries whether it is over (I11)."""
     if not may_make(on, 3, 0.05):
         return
-    orders = len(on.platform.box.workspace.orders)
-    on.people.place("bound pause", REFERENCES[1])
-    on.within(SOON, "an order is there", lambda: len(on.platform.box.workspace.orders) > orders)
+    on.place("pause", REFERENCES[1])
     on.world.run(on.world.now + AT_ONCE)
     watch = Watch(on, lambda _: 1.0)
     on.platform.manner.is_down = True
@@ -228,7 +182,7 @@ def _again_amid_its_push(on: Clock) -> None:
     on.within(
         3 * SLOW + AT_ONCE,
         "an edit amid a push is there",
-        lambda: on.judge.record.there(name).get(OURS_ALONE) == value,
+        on.has(name, OURS_ALONE, value),
     )
 
 
@@ -250,7 +204,7 @@ def backlog(on: Clock) -> None:
     on.within(
         16.0,
         "what a person pushes is there beside a backlog, after a failure",
-        lambda: on.judge.record.there(urgent).get(BOTH) == value,
+        on.has(urgent, BOTH, value),
     )
     on.world.run(on.world.now + 8)
     _turns_end(on, watch)
