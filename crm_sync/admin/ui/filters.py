@@ -107,7 +107,7 @@ class WorkspaceFilter(DropdownFilter):
     def choices(self, changelist: Any) -> Iterator[Any]:
         if not self._is_typed:
             return super().choices(changelist)
-        self.form_class = SearchForm  # a page with a thousand choices takes twice as long
+        self.form_class = SearchForm  # a page with a thousand choices is slow
         return TextFilter.choices(self, changelist)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
